@@ -1,0 +1,1 @@
+//! The agent: walks a video tree with tools and answers one question.

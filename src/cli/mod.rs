@@ -1,0 +1,66 @@
+//! The command line: parses, prints, maps faults to exit codes. No logic of its own.
+//!
+//! One file per command: `Args` (clap) and `run(&Args, &mut Context)`. Data goes to
+//! [`Context::out`], logs and progress to stderr.
+
+mod completions;
+mod context;
+mod report;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub use context::Context;
+pub use report::CliError;
+
+/// Train the text of a video question-answering agent, with statistical proof.
+#[derive(Debug, Parser)]
+#[command(name = "trm", version, about, propagate_version = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// Work in the workspace at DIR instead of the one found from the current folder upward.
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    directory: Option<PathBuf>,
+
+    /// Write data and errors as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+
+    /// More log lines on stderr; twice for debugging.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print a completion script for a shell.
+    Completions(completions::Args),
+}
+
+/// Runs `trm` with these arguments (the program name first) and returns its exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version arrive here too: clap knows the stream and the code (0 or 2).
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _closed_stream = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    context::start_logging(cli.verbose);
+    let mut context = Context::new(cli.directory, cli.json);
+    let result = dispatch(&cli.command, &mut context);
+    context.finish(result)
+}
+
+fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
+    match command {
+        Command::Completions(args) => completions::run(args, context),
+    }
+}

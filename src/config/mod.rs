@@ -1,0 +1,1 @@
+//! The run configuration: layered sources, origins, validation, schema.

@@ -1,0 +1,1 @@
+//! Input formats and import: questions, video trees, captions, subtitles, benchmarks.

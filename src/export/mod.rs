@@ -1,0 +1,1 @@
+//! Analysis leaves the store here: Parquet and JSON Lines.

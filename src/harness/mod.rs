@@ -1,0 +1,1 @@
+//! Orchestration: workspace, versions, pools, batches, training, slow update.

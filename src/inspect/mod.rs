@@ -1,0 +1,1 @@
+//! Reading views over the store, for people and as JSON.

@@ -1,0 +1,1 @@
+//! The simulated world: generated videos and questions, and a simulated model for every role.

@@ -1,0 +1,1 @@
+//! The store: one transactional redb file that holds all state of a workspace.

@@ -1,0 +1,7 @@
+//! The integration tests: one binary, driving the real `trm`.
+#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+
+mod architecture;
+mod support;
+
+mod cli_basics;

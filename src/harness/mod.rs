@@ -1,1 +1,6 @@
 //! Orchestration: workspace, versions, pools, batches, training, slow update.
+
+pub mod batching;
+pub mod correctness;
+pub mod ladder;
+pub mod pools;

@@ -2,5 +2,6 @@
 
 pub mod batching;
 pub mod correctness;
+pub mod intervals;
 pub mod ladder;
 pub mod pools;

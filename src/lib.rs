@@ -10,6 +10,7 @@
 //! them over [`store`] and the words of [`domain`].
 
 pub mod agent;
+pub mod assets;
 pub mod cli;
 pub mod config;
 pub mod data;

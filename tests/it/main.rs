@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
 mod architecture;
+mod gate_support;
 mod support;
 
 mod cli_basics;
+mod gate_vectors;

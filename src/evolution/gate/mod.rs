@@ -1,0 +1,23 @@
+//! The mathematics of the gate: the e-value of paired flips, the four exits, probation (design 04).
+//!
+//! Everything here is a pure function of counts. A comparison with a threshold
+//! comes out as in exact arithmetic: doubles decide when the difference exceeds
+//! their proven error, big integers decide otherwise.
+
+mod compare;
+mod decimal;
+mod decision;
+mod e_value;
+mod error;
+mod pairing;
+mod params;
+mod probation;
+mod wording;
+
+pub use decision::{Decision, Verdict, best_e_value, gate_decision};
+pub use e_value::{Flips, MAX_UNITS, e_value, wald_lambda};
+pub use error::GateError;
+pub use pairing::{Accuracies, PairBlock, Quadrants, classify_quadrants, compute_accuracy, pair_block};
+pub use params::GateParams;
+pub use probation::{Probation, ProbationVerdict, probation_verdict};
+pub use wording::{NoKind, explain_decision};

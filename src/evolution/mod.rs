@@ -6,3 +6,4 @@
 //! it out and run it on fakes; `tests/it/architecture.rs` enforces this.
 
 pub mod gate;
+pub mod ports;

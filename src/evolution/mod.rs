@@ -7,3 +7,4 @@
 
 pub mod gate;
 pub mod ports;
+pub mod scheduler;

@@ -6,4 +6,5 @@ mod gate_support;
 mod support;
 
 mod cli_basics;
+mod gate_scenarios;
 mod gate_vectors;

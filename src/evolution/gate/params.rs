@@ -55,7 +55,7 @@ impl GateParams {
     }
 
     /// Only what the arithmetic needs: every threshold is a finite number.
-    pub(super) fn check_finite(&self) -> Result<(), GateError> {
+    pub(crate) fn check_finite(&self) -> Result<(), GateError> {
         let thresholds = [
             ("e_confirm", self.e_confirm),
             ("e_provisional", self.e_provisional),

@@ -2,6 +2,7 @@
 
 pub mod batching;
 pub mod correctness;
+pub mod gate_executor;
 pub mod gate_scenario;
 pub mod intervals;
 pub mod ladder;

@@ -6,5 +6,6 @@ mod gate_support;
 mod support;
 
 mod cli_basics;
+mod gate_executor;
 mod gate_scenarios;
 mod gate_vectors;

@@ -1,6 +1,7 @@
 //! One task type's gate while it runs: what has arrived, and the prefix that was consumed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::arm::{Answer, ArmState};
 use super::failure::{GateFailure, GuardReport};
@@ -20,7 +21,7 @@ const GUARD_MIN_INFERENCES: u32 = 10;
 /// `pointer` and nothing else, whatever has arrived beyond it.
 #[derive(Debug)]
 pub struct TypeRun {
-    spec: GateSpec,
+    spec: Arc<GateSpec>,
     units: Vec<UnitRun>,
     pointer: usize,
     flips: Flips,
@@ -66,7 +67,7 @@ impl TypeRun {
         };
         Self {
             units: spec.units.iter().map(|_| fresh()).collect(),
-            spec,
+            spec: Arc::new(spec),
             pointer: 0,
             flips: Flips::NONE,
             n_used: 0,
@@ -80,7 +81,7 @@ impl TypeRun {
 
     /// What it tests.
     #[must_use]
-    pub fn spec(&self) -> &GateSpec {
+    pub fn spec(&self) -> &Arc<GateSpec> {
         &self.spec
     }
 
@@ -302,12 +303,12 @@ impl TypeRun {
     /// The outcome; none for a type of which every unit was excluded.
     pub(super) fn settle(self) -> Result<SettledGate, GateFailure> {
         let (Some(stop), Some(verdict)) = (self.stop, self.verdict) else {
-            return Err(GateFailure::AllExcluded { task_type: self.spec.task_type });
+            return Err(GateFailure::AllExcluded { task_type: self.spec.task_type.clone() });
         };
         let candidate_correctness = self.candidate_correctness();
         let counted = Counted { n_plan: count(self.units.len()), n_excluded: self.n_excluded };
         let outcome = GateOutcome::new(
-            self.spec.task_type,
+            self.spec.task_type.clone(),
             (stop, verdict),
             counted,
             self.flips,

@@ -1,1 +1,3 @@
 //! The simulated world: generated videos and questions, and a simulated model for every role.
+
+pub mod world;

@@ -9,3 +9,4 @@ mod cli_basics;
 mod gate_executor;
 mod gate_scenarios;
 mod gate_vectors;
+mod world_strategy;

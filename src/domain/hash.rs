@@ -3,11 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 /// A SHA-256 content hash, shown as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+///
+/// Serialised as text for people (JSON), as 32 bytes in binary formats.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
@@ -70,6 +72,22 @@ impl FromStr for ContentHash {
     }
 }
 
+impl Serialize for ContentHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() { serializer.collect_str(self) } else { self.0.serialize(serializer) }
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        } else {
+            <[u8; 32]>::deserialize(deserializer).map(Self)
+        }
+    }
+}
+
 /// Hashes a sequence of parts; each part is preceded by its length.
 #[derive(Debug, Clone, Default)]
 pub struct Hasher(Sha256);
@@ -115,5 +133,8 @@ mod tests {
         assert!(hash.to_string().starts_with("ba7816bf"));
         assert_eq!(hash.to_string().parse(), Ok(hash));
         assert!("zz".parse::<ContentHash>().is_err());
+        let json = serde_json::to_value(hash).unwrap();
+        assert_eq!(json, hash.to_string());
+        assert_eq!(serde_json::from_value::<ContentHash>(json).unwrap(), hash);
     }
 }

@@ -10,3 +10,6 @@ mod gate_executor;
 mod gate_scenarios;
 mod gate_vectors;
 mod world_strategy;
+mod store;
+mod store_keys;
+mod store_support;

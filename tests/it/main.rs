@@ -9,7 +9,7 @@ mod cli_basics;
 mod gate_executor;
 mod gate_scenarios;
 mod gate_vectors;
-mod world_strategy;
 mod store;
 mod store_keys;
 mod store_support;
+mod world_strategy;

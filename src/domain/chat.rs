@@ -8,6 +8,8 @@ use std::pin::Pin;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::hash::Hasher;
+
 /// What a model is used for; each role has its own model and limits (design 06).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -157,6 +159,24 @@ pub struct CallTag {
     pub purpose: String,
 }
 
+impl CallTag {
+    /// The `seed` field sent with the call: 31 bits, so that every server reads it unchanged (some
+    /// keep it in a signed 32-bit integer), from the configuration's seed and the place of the call
+    /// without the run id, so that two runs of one configuration draw the same noise (design 13).
+    #[must_use]
+    pub fn model_seed(&self, configuration_seed: u64) -> u32 {
+        let mut hasher = Hasher::new("trm.model-seed");
+        hasher
+            .part(configuration_seed.to_le_bytes())
+            .part(&self.phase_path)
+            .part(&self.item)
+            .part(self.sample.to_le_bytes())
+            .part(self.attempt.to_le_bytes());
+        let hash = hasher.finish();
+        hash.as_bytes().iter().take(4).fold(0_u32, |seed, byte| (seed << 8) | u32::from(*byte)) >> 1
+    }
+}
+
 /// One request to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChatRequest {
@@ -243,7 +263,7 @@ pub struct ChatReply {
 }
 
 /// The class of a failed call; retryability is decided by an exhaustive match in `llm`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChatErrorKind {
     /// No connection, reset, name not found.
@@ -295,4 +315,57 @@ pub type ChatFuture<'a> = Pin<Box<dyn Future<Output = Result<ChatReply, ChatErro
 pub trait ChatModel: Send + Sync {
     /// Asks once; retries, limits, cache and accounting are the implementation's business.
     fn chat(&self, request: ChatRequest) -> ChatFuture<'_>;
+}
+
+/// Texts to be turned into vectors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmbedRequest {
+    /// One vector is wanted for each.
+    pub texts: Vec<String>,
+    /// Where the call belongs.
+    pub tag: CallTag,
+}
+
+/// The vectors of an [`EmbedRequest`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EmbedReply {
+    /// One for each text, in their order; all of one length.
+    pub vectors: Vec<Vec<f32>>,
+    /// Tokens; those of the original call when `cached`.
+    pub usage: Usage,
+    /// Whether the response cache answered.
+    pub cached: bool,
+    /// Wall time of this call in milliseconds, waits included.
+    pub latency_ms: u64,
+}
+
+/// The future of one embedding call; its errors name [`Role::Embed`].
+pub type EmbedFuture<'a> = Pin<Box<dyn Future<Output = Result<EmbedReply, ChatError>> + Send + 'a>>;
+
+/// A model that turns texts into vectors.
+pub trait EmbedModel: Send + Sync {
+    /// Asks once; retries, limits, cache and accounting are the implementation's business.
+    fn embed(&self, request: EmbedRequest) -> EmbedFuture<'_>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_ignores_the_run_and_the_purpose_and_nothing_else() {
+        let tag = CallTag {
+            phase_run: "a_e1_s0".into(),
+            phase_path: "e1_s0".into(),
+            item: "q1".into(),
+            ..CallTag::default()
+        };
+        let seed = tag.model_seed(42);
+        assert_eq!(CallTag { phase_run: "b_e1_s0".into(), purpose: "turn".into(), ..tag.clone() }.model_seed(42), seed);
+        assert_ne!(tag.model_seed(43), seed);
+        assert_ne!(CallTag { phase_path: "e1_s1".into(), ..tag.clone() }.model_seed(42), seed);
+        assert_ne!(CallTag { item: "q2".into(), ..tag.clone() }.model_seed(42), seed);
+        assert_ne!(CallTag { sample: 1, ..tag.clone() }.model_seed(42), seed);
+        assert_ne!(CallTag { attempt: 1, ..tag }.model_seed(42), seed);
+    }
 }

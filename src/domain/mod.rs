@@ -13,8 +13,9 @@ mod step;
 mod tree;
 
 pub use chat::{
-    CallTag, ChatError, ChatErrorKind, ChatFuture, ChatModel, ChatReply, ChatRequest, FinishReason, Image, Message,
-    MessageRole, ResponseFormat, Role, ToolCall, ToolSpec, Usage,
+    CallTag, ChatError, ChatErrorKind, ChatFuture, ChatModel, ChatReply, ChatRequest, EmbedFuture, EmbedModel,
+    EmbedReply, EmbedRequest, FinishReason, Image, Message, MessageRole, ResponseFormat, Role, ToolCall, ToolSpec,
+    Usage,
 };
 pub use fault::{ExitClass, Fault};
 pub use hash::{ContentHash, Hasher};

@@ -1,3 +1,4 @@
 //! The simulated world: generated videos and questions, and a simulated model for every role.
 
+pub mod model;
 pub mod world;

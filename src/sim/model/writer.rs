@@ -1,0 +1,167 @@
+//! The simulated writer: edits that help, miss or harm at the configured rates.
+
+use std::collections::BTreeSet;
+
+use rand::seq::SliceRandom;
+use serde_json::{Value, json};
+
+use super::asked::Asked;
+use super::noise::{chance, pick, rng};
+use super::settings::WriterRates;
+use super::truth::SimTruth;
+use crate::domain::SeedRng;
+use crate::sim::world::{Damage, Strategy, strategies_in};
+
+/// Sentences that change nothing the simulated agent reacts to.
+const NEUTRAL: [&str; 6] = [
+    "Write the reasoning in full sentences.",
+    "Keep the evidence short and to the point.",
+    "Name the node from which each statement comes.",
+    "State the letter of the option first.",
+    "Avoid long quotations in the reasoning.",
+    "Keep a calm and factual tone.",
+];
+
+/// The proposal in the form that the request wants; none if it is no writer's form.
+pub(super) fn proposal(asked: &Asked<'_>, truth: &SimTruth, rates: &WriterRates) -> Option<Value> {
+    let mut dice = rng(asked.seed, &["writer"]);
+    if asked.wants("edits") {
+        let budget = number_after(&asked.text, "At most ").unwrap_or(1).max(1);
+        let sentences = sentences(asked, truth, rates, budget, &mut dice);
+        let is_tool = asked.text.contains("`extract` as it is");
+        let edits: Vec<Value> = sentences.iter().map(|sentence| edit(sentence, is_tool)).collect();
+        return Some(json!({"edits": edits}));
+    }
+    if asked.wants("selected") {
+        let budget = number_after(&asked.text, "Choose the ").unwrap_or(1);
+        return Some(json!({"selected": (0..budget).collect::<Vec<_>>()}));
+    }
+    if asked.wants("notes") {
+        return Some(json!({"notes": shorter_notes(asked)}));
+    }
+    if asked.wants("guidance") {
+        return Some(json!({"guidance": guidance(asked, &mut dice)}));
+    }
+    if asked.wants("content") {
+        return Some(json!({"content": rewrite(asked)}));
+    }
+    None
+}
+
+/// The new sentences of a candidate: all helpful, all without effect, or all harmful.
+fn sentences(
+    asked: &Asked<'_>,
+    truth: &SimTruth,
+    rates: &WriterRates,
+    budget: usize,
+    dice: &mut SeedRng,
+) -> Vec<String> {
+    let blocks = asked.blocks();
+    let current = blocks.first().copied().unwrap_or_default();
+    let is_new = |sentence: &&&str| !asked.text.contains(**sentence);
+    let kind = rand::RngExt::random::<f64>(dice);
+    let mut found: Vec<String> = Vec::new();
+    if kind < rates.damage {
+        let mut damages = Damage::ALL.to_vec();
+        damages.shuffle(dice);
+        let one = damages.iter().flat_map(|damage| damage.sentences()).find(is_new);
+        found.extend(one.map(|sentence| (*sentence).to_owned()));
+    } else if kind >= rates.damage + rates.miss {
+        for strategy in missing(asked, truth, current).into_iter().take(budget) {
+            let unused: Vec<&str> = strategy.canonical().iter().filter(is_new).copied().collect();
+            found.extend(pick(dice, &unused).map(|sentence| (*sentence).to_owned()));
+        }
+    }
+    if found.is_empty() {
+        let unused: Vec<&str> = NEUTRAL.iter().filter(is_new).copied().collect();
+        found.extend(pick(dice, &unused).map(|sentence| (*sentence).to_owned()));
+    }
+    found.truncate(budget);
+    found
+}
+
+/// The strategies that the shown failures need and the text lacks; those of the whole task type if no failure is known.
+fn missing(asked: &Asked<'_>, truth: &SimTruth, current: &str) -> Vec<Strategy> {
+    let described = strategies_in(current);
+    let failures = asked.blocks().get(1).copied().unwrap_or_default();
+    let mut needed: Vec<(usize, Strategy)> = Vec::new();
+    for strategy in truth.all_in(failures).into_iter().flat_map(|known| known.strategies.iter()) {
+        match needed.iter_mut().find(|(_, known)| known == strategy) {
+            Some((count, _)) => *count += 1,
+            None => needed.push((1, *strategy)),
+        }
+    }
+    needed.retain(|(_, strategy)| !described.contains(strategy));
+    needed.sort_by(|(a_count, a), (b_count, b)| b_count.cmp(a_count).then(a.cmp(b)));
+    if !needed.is_empty() {
+        return needed.into_iter().map(|(_, strategy)| strategy).collect();
+    }
+    let of_type = truth.task_types().into_iter().filter(|task_type| asked.text.contains(task_type.as_str()));
+    let all: BTreeSet<Strategy> = of_type.flat_map(|task_type| truth.strategies_of(task_type)).collect();
+    all.into_iter().filter(|strategy| !described.contains(strategy)).collect()
+}
+
+fn edit(sentence: &str, is_tool: bool) -> Value {
+    let mut edit = json!({"op": "append", "target": "", "content": format!("- {sentence}")});
+    if let (true, Some(object)) = (is_tool, edit.as_object_mut()) {
+        object.insert("file".into(), json!("extract"));
+    }
+    edit
+}
+
+/// Strictly fewer notes than were shown: repeated ones once, else without the oldest.
+fn shorter_notes(asked: &Asked<'_>) -> Vec<String> {
+    let block = asked.blocks().last().copied().unwrap_or_default().to_owned();
+    let notes: Vec<String> = block
+        .lines()
+        .map(|line| line.trim().trim_start_matches(['-', '*', ' ']).to_owned())
+        .filter(|line| !line.is_empty())
+        .collect();
+    let mut distinct: Vec<String> = Vec::new();
+    for note in &notes {
+        if !distinct.contains(note) {
+            distinct.push(note.clone());
+        }
+    }
+    if distinct.len() == notes.len() && distinct.len() > 1 {
+        distinct.remove(0);
+    }
+    distinct
+}
+
+/// Guidance of the slow update: mostly a reminder of what the skill already says, sometimes harmful.
+fn guidance(asked: &Asked<'_>, dice: &mut SeedRng) -> String {
+    if chance(dice, 0.1) {
+        let harmful: Vec<&str> = Damage::ALL.iter().flat_map(|damage| damage.sentences().iter().copied()).collect();
+        return pick(dice, &harmful).copied().unwrap_or_default().to_owned();
+    }
+    let described: BTreeSet<Strategy> = asked.blocks().iter().flat_map(|block| strategies_in(block)).collect();
+    let described: Vec<Strategy> = described.into_iter().collect();
+    let reminder = pick(dice, &described).and_then(|strategy| strategy.canonical().first());
+    reminder.copied().unwrap_or("Keep to the method that has worked so far.").to_owned()
+}
+
+/// The body with the changes in the place of its last paragraph, never longer than before.
+fn rewrite(asked: &Asked<'_>) -> String {
+    let blocks = asked.blocks();
+    let body = blocks.first().copied().unwrap_or_default();
+    let body = body.split("\n---\n").last().unwrap_or(body);
+    let body = body.split("<!--").next().unwrap_or(body).trim_end();
+    let changes: Vec<&str> =
+        blocks.get(1).copied().unwrap_or_default().lines().filter(|line| line.trim_start().starts_with("- ")).collect();
+    let added = changes.join("\n");
+    let mut paragraphs: Vec<&str> = body.split("\n\n").collect();
+    while paragraphs.len() > 1 && paragraphs.iter().map(|part| part.len() + 2).sum::<usize>() + added.len() > body.len()
+    {
+        paragraphs.pop();
+    }
+    paragraphs.push(&added);
+    paragraphs.join("\n\n")
+}
+
+/// The first whole number after a phrase.
+fn number_after(text: &str, phrase: &str) -> Option<usize> {
+    let (_, rest) = text.split_once(phrase)?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}

@@ -5,6 +5,7 @@
 
 mod completions;
 mod context;
+mod gate;
 mod report;
 
 use std::ffi::OsString;
@@ -40,6 +41,8 @@ pub struct Cli {
 enum Command {
     /// Print a completion script for a shell.
     Completions(completions::Args),
+    /// The gate's decisions: evaluate, play, simulate, audit.
+    Gate(gate::Args),
 }
 
 /// Runs `trm` with these arguments (the program name first) and returns its exit code.
@@ -62,5 +65,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
     match command {
         Command::Completions(args) => completions::run(args, context),
+        Command::Gate(args) => gate::run(args, context),
     }
 }

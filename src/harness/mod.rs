@@ -2,8 +2,11 @@
 
 pub mod batching;
 pub mod correctness;
+pub mod gate_eval;
 pub mod gate_executor;
+pub mod gate_replay;
 pub mod gate_scenario;
+pub mod gate_simulation;
 pub mod intervals;
 pub mod ladder;
 pub mod pools;

@@ -1,7 +1,7 @@
 //! Shared by the tests of the gate: reading the golden vectors, comparing numbers.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -19,6 +19,13 @@ pub(crate) fn vector_text(name: &str) -> String {
 /// A golden file as JSON.
 pub(crate) fn vector(name: &str) -> Value {
     serde_json::from_str(&vector_text(name)).unwrap()
+}
+
+/// The golden file as a file that the program can be given.
+pub(crate) fn vector_file(folder: &Path, name: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, vector_text(name)).unwrap();
+    path
 }
 
 /// The rows of `vector[key]`.

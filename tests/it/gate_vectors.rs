@@ -1,6 +1,8 @@
 //! The gate's mathematics against the golden vectors, through the library.
 
-use trm::evolution::gate::{Flips, GateError, GateParams, best_e_value, e_value, gate_decision, probation_verdict};
+use trm::evolution::gate::{
+    Flips, GateError, GateParams, GateTree, best_e_value, e_value, gate_decision, probation_verdict,
+};
 
 use crate::gate_support::{close, rows, vector};
 
@@ -78,4 +80,27 @@ fn comparing_rounded_doubles_would_fail_some_rows() {
     let wrong =
         rows(&file, "rows").iter().filter(|row| naive(row) != (row["expected"]["decision"] == "accept_confirmed"));
     assert!(wrong.count() > 0);
+}
+
+#[test]
+fn the_exact_characteristics_are_the_golden_ones() {
+    let file = vector("oc.json");
+    let mut trees = std::collections::BTreeMap::new();
+    for row in rows(&file, "rows") {
+        let n_max = u32::try_from(row["n_max"].as_u64().unwrap()).unwrap();
+        let tree = trees.entry(n_max).or_insert_with(|| GateTree::new(n_max, &GateParams::default()).unwrap());
+        let number = |name: &str| row[name].as_f64().unwrap();
+        let exact = tree.characteristics(number("pW"), number("pL"));
+        for (name, actual) in [
+            ("accept_confirmed", exact.accept_confirmed),
+            ("accept_provisional", exact.accept_provisional),
+            ("reject_directional", exact.reject_directional),
+            ("reject_futility", exact.reject_futility),
+            ("reject_inertia", exact.reject_inertia),
+            ("expected_n_used", exact.expected_n_used),
+            ("expected_E_stop", exact.expected_e_stop),
+        ] {
+            assert!((actual - number(name)).abs() < 1e-10, "{name}: {actual} in {row}");
+        }
+    }
 }

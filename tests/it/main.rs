@@ -6,6 +6,7 @@ mod gate_support;
 mod support;
 
 mod cli_basics;
+mod gate_cli;
 mod gate_executor;
 mod gate_scenarios;
 mod gate_vectors;

@@ -30,6 +30,16 @@ impl ProbationVerdict {
             Self::Hold => "hold",
         }
     }
+
+    /// What it means, as a phrase.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Confirm => "the accept on probation is confirmed",
+            Self::Rollback => "the candidate does harm: back to the version before it",
+            Self::Hold => "not enough evidence either way, the probation goes on",
+        }
+    }
 }
 
 impl fmt::Display for ProbationVerdict {

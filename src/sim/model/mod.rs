@@ -7,6 +7,7 @@
 mod agent;
 mod asked;
 mod chat;
+mod embed;
 mod faults;
 mod judge;
 mod noise;
@@ -16,5 +17,6 @@ mod truth;
 mod writer;
 
 pub use chat::SimModel;
+pub use embed::embed_text;
 pub use settings::{FaultRates, SimSettings, WriterRates};
 pub use truth::{SimTruth, TruthQuestion};

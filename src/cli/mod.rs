@@ -7,6 +7,7 @@ mod completions;
 mod context;
 mod gate;
 mod report;
+mod text;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -5,7 +5,8 @@ use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::domain::{ExitClass, Fault};
+use super::text::printable;
+use crate::domain::{ExitClass, Fault, Problem};
 
 /// Any [`Fault`], ready to be shown: the error itself, its class, code and hint.
 pub struct CliError {
@@ -13,6 +14,7 @@ pub struct CliError {
     class: ExitClass,
     code: &'static str,
     hint: Option<String>,
+    problems: Vec<Problem>,
 }
 
 impl CliError {
@@ -28,15 +30,19 @@ impl CliError {
                 "exit_code": self.class.exit_code(),
                 "causes": self.causes(),
                 "hint": self.hint,
+                "problems": self.problems,
             });
             return writeln!(out, "{value}");
         }
-        writeln!(out, "error: {} [{}]", self.source, self.code)?;
+        writeln!(out, "error: {} [{}]", printable(&self.source.to_string()), self.code)?;
         for cause in self.causes() {
-            writeln!(out, "  caused by: {cause}")?;
+            writeln!(out, "  caused by: {}", printable(&cause))?;
+        }
+        for problem in &self.problems {
+            writeln!(out, "  {}", printable(&problem.to_string()))?;
         }
         if let Some(hint) = &self.hint {
-            writeln!(out, "hint: {hint}")?;
+            writeln!(out, "hint: {}", printable(hint))?;
         }
         Ok(())
     }
@@ -66,7 +72,13 @@ impl CliError {
 
 impl<F: Fault> From<F> for CliError {
     fn from(fault: F) -> Self {
-        Self { class: fault.class(), code: fault.code(), hint: fault.hint(), source: Box::new(fault) }
+        Self {
+            class: fault.class(),
+            code: fault.code(),
+            hint: fault.hint(),
+            problems: fault.problems().to_vec(),
+            source: Box::new(fault),
+        }
     }
 }
 

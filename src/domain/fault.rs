@@ -1,5 +1,9 @@
 //! What every error of the project tells: its class (exit code), its stable code, its remedy.
 
+use std::fmt;
+
+use serde::Serialize;
+
 /// The exit code classes of the command line (design 08).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitClass {
@@ -38,6 +42,30 @@ impl ExitClass {
     }
 }
 
+/// One of several things that are wrong at once, with its place and remedy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Problem {
+    /// Where: `file:line`, a record, a variable, a flag.
+    pub place: Option<String>,
+    /// What is wrong, as a lower-case fragment that begins with the thing concerned.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// An error that can be shown to a person and matched by a program.
 ///
 /// The `Display` text is a lower-case fragment that fits "failed to …" and names
@@ -52,5 +80,10 @@ pub trait Fault: std::error::Error + Send + Sync + 'static {
     /// What to do about it, as one sentence or two.
     fn hint(&self) -> Option<String> {
         None
+    }
+
+    /// All that is wrong, where the error stands for several problems found at once.
+    fn problems(&self) -> &[Problem] {
+        &[]
     }
 }

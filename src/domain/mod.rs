@@ -17,7 +17,7 @@ pub use chat::{
     EmbedReply, EmbedRequest, FinishReason, Image, Message, MessageRole, ResponseFormat, Role, ToolCall, ToolSpec,
     Usage,
 };
-pub use fault::{ExitClass, Fault};
+pub use fault::{ExitClass, Fault, Problem};
 pub use hash::{ContentHash, Hasher};
 pub use ids::{FileName, IdError, NodeId, PairId, QuestionId, RunId, TaskType, UnitId, VersionName, VideoId};
 pub use phase::{Arm, Phase, StopReason};

@@ -88,7 +88,7 @@ impl<'a> Assignments<'a> {
             Ok(seconds) if seconds > 0 => {
                 let days =
                     read_value(&format!("{:?}", f64::from(seconds) / 86_400.0), self.docs.get("llm.cache.ttl_days"));
-                self.put("llm.cache.ttl_days", days, origin, Rank { layer, is_specific: false });
+                self.put("llm.cache.ttl_days", &days, &origin, Rank { layer, is_specific: false });
             }
             _ => self.problems.push(Problem {
                 place: Some(origin.to_string()),
@@ -106,7 +106,7 @@ impl<'a> Assignments<'a> {
                 Some(Known::Leaf(path)) => {
                     let origin = Origin::Yaml { file: file.to_owned(), line: *line };
                     let rank = Rank { layer: Layer::Yaml, is_specific: !path.starts_with(DEFAULT_ROLE) };
-                    self.put(&path, value.clone(), origin, rank);
+                    self.put(&path, value, &origin, rank);
                 }
                 Some(Known::Group(path)) => match &value.node {
                     Node::Table(entries) => self.table(&path, entries, file),
@@ -133,10 +133,10 @@ impl<'a> Assignments<'a> {
         let is_specific = !path.starts_with(DEFAULT_ROLE);
         let documented = expand(&path).into_iter().next().unwrap_or_default();
         let value = read_value(text, self.docs.get(&documented));
-        self.put(&path, value, origin.clone(), Rank { layer, is_specific });
+        self.put(&path, &value, origin, Rank { layer, is_specific });
     }
 
-    fn put(&mut self, path: &str, value: Placed, origin: Origin, rank: Rank) {
+    fn put(&mut self, path: &str, value: &Placed, origin: &Origin, rank: Rank) {
         for key in expand(path) {
             let old_rank = self.values.get(&key).map(|old| old.rank);
             // Two spellings of one key in one file contradict each other; a later argument wins.

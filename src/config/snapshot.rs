@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(changes.len(), 2);
         assert_eq!((changes[0].key.as_str(), changes[0].class), ("run.seed", KeyClass::Structural));
         assert_eq!((&changes[1].old, &changes[1].new), (&serde_json::json!(20.0), &serde_json::json!(50.0)));
-        assert_eq!(old.structural_fingerprint() == new.structural_fingerprint(), false);
+        assert_ne!(old.structural_fingerprint(), new.structural_fingerprint());
         new.run.seed = 42;
         assert_eq!(old.structural_fingerprint(), new.structural_fingerprint());
     }

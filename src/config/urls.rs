@@ -145,7 +145,7 @@ fn ends_url(c: char) -> bool {
 
 /// Splits before the first character that matches.
 fn split_before(text: &str, matches: impl Fn(char) -> bool) -> (&str, &str) {
-    text.split_at(text.find(|c| matches(c)).unwrap_or(text.len()))
+    text.split_at(text.find(matches).unwrap_or(text.len()))
 }
 
 /// Only then is an `@` inside a path taken for the end of a password: `https://host/@scope/name` stays as it is.

@@ -5,6 +5,12 @@
 //! the network, a runtime, the file system or the command line. Anyone can lift
 //! it out and run it on fakes; `tests/it/architecture.rs` enforces this.
 
+mod error;
 pub mod gate;
+pub mod json;
+pub mod patch;
 pub mod ports;
 pub mod scheduler;
+pub mod templates;
+
+pub use error::EvolutionError;

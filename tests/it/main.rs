@@ -10,6 +10,7 @@ mod gate_cli;
 mod gate_executor;
 mod gate_scenarios;
 mod gate_vectors;
+mod patch;
 mod store;
 mod store_keys;
 mod store_support;

@@ -96,15 +96,15 @@ proptest! {
         }
         let mut place = 0;
         for frozen in before.iter().filter(|frozen| frozen.range.end > 0) {
-            let text = &document[frozen.range.clone()];
-            let found = outcome.content[place..].find(text);
+            let text = document.get(frozen.range.clone()).unwrap();
+            let found = outcome.content.get(place..).unwrap().find(text);
             prop_assert!(found.is_some(), "{text:?} was changed: {:?}", outcome.content);
             // Ranges may lie inside each other: the next one starts no earlier.
             place += found.unwrap_or_default();
         }
         for region in Region::ALL {
             let inner = |text: &str| {
-                region_bounds(text, region).map(|found| found.map(|bounds| text[bounds.inner].to_owned()))
+                region_bounds(text, region).map(|found| found.map(|bounds| text.get(bounds.inner).unwrap().to_owned()))
             };
             prop_assert_eq!(inner(&document), inner(&outcome.content));
         }
@@ -131,7 +131,7 @@ proptest! {
         // Nothing outside of the region changes, once there is one.
         let outside = |text: &str| {
             let bounds = region_bounds(text, Region::Momentum).unwrap().unwrap().outer;
-            (text[..bounds.start].to_owned(), text[bounds.end..].to_owned())
+            (text.get(..bounds.start).unwrap().to_owned(), text.get(bounds.end..).unwrap().to_owned())
         };
         prop_assert_eq!(outside(&once), outside(&cleared));
     }

@@ -141,7 +141,7 @@ mod tests {
 
     fn sections(text: &str) -> Vec<&str> {
         let found = frozen_ranges(text, &FrozenHeadings::default().system_spec()).unwrap();
-        found.into_iter().map(|frozen| &text[frozen.range]).collect()
+        found.into_iter().map(|frozen| text.get(frozen.range).unwrap()).collect()
     }
 
     #[test]

@@ -15,5 +15,7 @@ mod gate_vectors;
 mod patch;
 mod store;
 mod store_keys;
+mod store_migration;
+mod store_sample;
 mod store_support;
 mod world_strategy;

@@ -8,11 +8,15 @@
 
 mod apply;
 mod batch;
+mod check;
 mod codec;
+mod digest;
 mod error;
 pub mod failpoint;
+mod guard;
 mod handle;
 mod keys;
+mod maintain;
 mod migrate;
 mod names;
 mod open;
@@ -21,18 +25,24 @@ mod reads;
 pub mod rows;
 mod schema;
 mod snapshot;
+mod stats;
 mod text;
 mod writer;
 
 pub use batch::Batch;
+pub use check::{CheckReport, Invariant, PROBLEMS_KEPT, Problem, check};
 pub use codec::{CodecError, Form, Record};
+pub use digest::{StateDigest, state_digest};
 pub use error::StoreError;
+pub use guard::silence_guarded_panics;
 pub use handle::{Store, WriterStats};
 pub use keys::{
     AnswerKey, CallKey, GateUnitKey, Kind, PhaseKey, PhaseKeyParseError, RankKey, RowKey, Scope, ScopeParseError,
     SpanKey, Target, TargetParseError,
 };
+pub use maintain::{CompactReport, check_file, compact};
 pub use open::{OpenEvent, OpenListener, OpenOptions};
 pub use reader::StoreReader;
 pub use schema::SCHEMA_VERSION;
 pub use snapshot::Snapshot;
+pub use stats::{Size, StoreStats, stats};

@@ -10,6 +10,7 @@ use redb::{Builder, ConcurrencyMode, Database, ReadOnlyDatabase, ReadTransaction
 
 use super::codec;
 use super::error::StoreError;
+use super::guard::guarded;
 use super::migrate;
 use super::schema::{META, SCHEMA_KEY, SCHEMA_VERSION, for_each_table};
 use super::snapshot::{Snapshot, Source};
@@ -110,7 +111,7 @@ fn tell(listener: Option<&OpenListener>, event: OpenEvent) {
 pub(crate) fn open_writable(path: &Path, options: &OpenOptions) -> Result<Database, StoreError> {
     let builder = builder(options.cache_bytes, options.listener.clone());
     let existed = path.exists();
-    let opened = if options.create { builder.create(path) } else { builder.open(path) };
+    let opened = guarded(path, || Ok(if options.create { builder.create(path) } else { builder.open(path) }))?;
     let database = opened.map_err(|error| StoreError::from_redb(path, error))?;
     if !existed {
         sync_folder(path);
@@ -142,12 +143,14 @@ fn bring_up_to_date(path: &Path, database: &Database, options: &OpenOptions) -> 
 
 /// The schema of an open file; none if it has no tables at all, as after a crash during its creation.
 fn schema_of(path: &Path, database: &impl ReadableDatabase) -> Result<Option<u32>, StoreError> {
-    let transaction = database.begin_read().map_err(|error| StoreError::from_redb(path, error))?;
-    let mut tables = transaction.list_tables().map_err(|error| StoreError::from_redb(path, error))?;
-    if tables.next().is_none() {
+    let transaction = guarded(path, || database.begin_read().map_err(|error| StoreError::from_redb(path, error)))?;
+    let empty = guarded(path, || {
+        let mut tables = transaction.list_tables().map_err(|error| StoreError::from_redb(path, error))?;
+        Ok(tables.next().is_none())
+    })?;
+    if empty {
         return Ok(None);
     }
-    drop(tables);
     let snapshot = snapshot_of(transaction, path.into());
     match snapshot.schema() {
         Ok(Some(version)) => Ok(Some(version)),
@@ -199,7 +202,7 @@ pub(crate) fn open_readable(
 ) -> Result<ReadOnlyDatabase, StoreError> {
     let deadline = Instant::now() + BUSY_WAIT;
     loop {
-        match builder(cache_bytes, None).open_read_only(path) {
+        match guarded(path, || Ok(builder(cache_bytes, None).open_read_only(path)))? {
             Ok(database) => match readable_schema(path, &database)? {
                 Readable::Current => return Ok(database),
                 Readable::Older(found) => {
@@ -217,6 +220,24 @@ pub(crate) fn open_readable(
         }
         thread::sleep(BUSY_PAUSE);
     }
+}
+
+/// Verifies the checksum of every page and the structure of the file; false if it is in use or
+/// cannot be opened for writing, which the check needs.
+///
+/// # Errors
+/// It is missing, no store, or damaged.
+pub(crate) fn verify_pages(path: &Path, listener: Option<&OpenListener>) -> Result<bool, StoreError> {
+    let mut builder = builder(OpenOptions::default().cache_bytes, listener.cloned());
+    builder.set_check_integrity_on_open(true);
+    let verified = guarded(path, || {
+        let database = builder.open(path).map_err(|error| StoreError::from_redb(path, error))?;
+        database.close().map_err(|error| StoreError::from_redb(path, error))
+    });
+    let Err(error) = verified else { return Ok(true) };
+    let out_of_reach =
+        matches!(error, StoreError::Locked { .. } | StoreError::PermissionDenied { .. } | StoreError::ReadOnly { .. });
+    if out_of_reach { Ok(false) } else { Err(error) }
 }
 
 enum Readable {
@@ -238,7 +259,7 @@ fn readable_schema(path: &Path, database: &ReadOnlyDatabase) -> Result<Readable,
 
 /// Opens the file for writing, which repairs it, and closes it. A writer that is alive repairs by itself.
 fn repair_once(path: &Path, cache_bytes: usize, listener: Option<&OpenListener>) -> Result<(), StoreError> {
-    match builder(cache_bytes, listener.cloned()).open(path) {
+    match guarded(path, || Ok(builder(cache_bytes, listener.cloned()).open(path)))? {
         Ok(database) => database.close().map_err(|error| StoreError::from_redb(path, error)),
         Err(redb::DatabaseError::DatabaseAlreadyOpen) => Ok(()),
         Err(error) => {

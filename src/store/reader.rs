@@ -6,6 +6,7 @@ use std::sync::Arc;
 use redb::{Database, ReadOnlyDatabase, ReadableDatabase};
 
 use super::error::StoreError;
+use super::guard::guarded;
 use super::open::{OpenListener, open_readable, snapshot_of};
 use super::snapshot::Snapshot;
 
@@ -62,11 +63,13 @@ impl StoreReader {
     /// # Errors
     /// The file cannot be read.
     pub fn snapshot(&self) -> Result<Snapshot<'static>, StoreError> {
-        let transaction = match &self.source {
-            Source::File(database) => database.begin_read(),
-            Source::Writer(database) => database.begin_read(),
-        };
-        let transaction = transaction.map_err(|error| StoreError::from_redb(&self.path, error))?;
+        let transaction = guarded(&self.path, || {
+            let transaction = match &self.source {
+                Source::File(database) => database.begin_read(),
+                Source::Writer(database) => database.begin_read(),
+            };
+            transaction.map_err(|error| StoreError::from_redb(&self.path, error))
+        })?;
         Ok(snapshot_of(transaction, Arc::clone(&self.path)))
     }
 

@@ -89,7 +89,8 @@ impl Snapshot<'_> {
                 let name = VersionName::from_number(number).ok_or_else(|| self.foreign_key("versions", describe()))?;
                 versions.push((name, self.decode("version", describe, value.value())?));
             }
-        });
+            Ok(())
+        })?;
         Ok(versions)
     }
 
@@ -199,7 +200,8 @@ impl Snapshot<'_> {
                 let name = task_type.parse().map_err(|_| self.foreign_key("ladders", describe()))?;
                 ladders.insert(name, self.decode("ladder", describe, value.value())?);
             }
-        });
+            Ok(())
+        })?;
         Ok(ladders)
     }
 
@@ -256,7 +258,8 @@ impl Snapshot<'_> {
                 let key = UsageKey { run: run.clone(), scope, phase: phase.to_owned(), role };
                 totals.push((key, self.decode("usage", describe, value.value())?));
             }
-        });
+            Ok(())
+        })?;
         Ok(totals)
     }
 
@@ -286,7 +289,8 @@ impl Snapshot<'_> {
                 let id = text.parse().map_err(|_| self.foreign_key(R::NAME, format!("{text:?}")))?;
                 rows.push((id, self.decode(R::NAME, || format!("{text:?}"), value.value())?));
             }
-        });
+            Ok(())
+        })?;
         Ok(rows)
     }
 

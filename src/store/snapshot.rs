@@ -1,6 +1,7 @@
 //! One consistent state of the store, and all typed reads of it.
 
 use std::ops::{Bound, ControlFlow};
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use redb::{ReadTransaction, ReadableTable, WriteTransaction};
 
 use super::codec::{self, Record};
 use super::error::StoreError;
+use super::guard::outside;
 use super::keys::{AnswerKey, Kind, RowColumns, RowKey, Scope, ScopeColumns, SpanKey};
 use super::rows::{StepRow, TraceSpan};
 use super::schema::{Definition, STEP_ROWS, StepKey};
@@ -28,10 +30,10 @@ pub(crate) enum Source<'a> {
     Write(&'a WriteTransaction),
 }
 
-/// Runs an expression with a table of either transaction open.
+/// Runs an expression that is a result, with a table of either transaction open.
 macro_rules! with_table {
     ($snapshot:expr, $definition:expr, |$table:ident| $body:expr) => {
-        match $snapshot.source() {
+        $crate::store::guard::guarded($snapshot.path(), || match $snapshot.source() {
             $crate::store::snapshot::Source::Read(transaction) => {
                 let $table = transaction.open_table($definition).map_err(|error| $snapshot.redb_error(error))?;
                 $body
@@ -40,7 +42,7 @@ macro_rules! with_table {
                 let $table = transaction.open_table($definition).map_err(|error| $snapshot.redb_error(error))?;
                 $body
             }
-        }
+        })
     };
 }
 
@@ -184,9 +186,16 @@ impl<'a> Snapshot<'a> {
         &self,
         run: &RunId,
         scope: Scope,
-        visit: impl FnMut(R::Key, R) -> ControlFlow<()>,
+        mut visit: impl FnMut(R::Key, R) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        self.visit_part(run, scope, Part::default(), visit)
+        let mut panicked = None;
+        self.visit_part(run, scope, Part::default(), |key, row| {
+            outside(|| visit(key, row)).unwrap_or_else(|panic| {
+                panicked = Some(panic);
+                ControlFlow::Break(())
+            })
+        })?;
+        panicked.map_or(Ok(()), |panic| resume_unwind(panic))
     }
 
     /// Number of rows of one kind in a scope.
@@ -223,7 +232,8 @@ impl<'a> Snapshot<'a> {
                 let end = RawStepKey::end(run.as_str(), columns).columns();
                 next = self.seek(&table, Bound::Excluded(end), run)?;
             }
-        });
+            Ok(())
+        })?;
         Ok(scopes)
     }
 
@@ -289,7 +299,25 @@ impl<'a> Snapshot<'a> {
                     break;
                 }
             }
-        });
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Hands every step row of every run to `visit`, by key, undecoded.
+    pub(crate) fn visit_every(
+        &self,
+        mut visit: impl FnMut(RawStepKey<'_>, &[u8]) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
+        with_table!(self, STEP_ROWS, |table| {
+            for entry in table.iter().map_err(|error| self.redb_error(error))? {
+                let (key, value) = entry.map_err(|error| self.redb_error(error))?;
+                if visit(RawStepKey::of(key.value()), value.value())?.is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        })?;
         Ok(())
     }
 

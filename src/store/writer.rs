@@ -14,6 +14,7 @@ use super::apply::{Applied, apply};
 use super::batch::Batch;
 use super::error::StoreError;
 use super::failpoint;
+use super::guard::{guarded, panic_text};
 use super::snapshot::{Snapshot, Source};
 
 /// What is to be written, decided on the writer's thread from the state it will be applied to.
@@ -123,7 +124,7 @@ impl Writer {
         }
         failpoint::hit("store.before_commit");
         group.labels.iter().for_each(|label| failpoint::hit(&format!("store.before_commit/{label}")));
-        transaction.commit().map_err(|error| self.failed(error))?;
+        guarded(&self.path, || transaction.commit().map_err(|error| self.failed(error)))?;
         failpoint::hit("store.after_commit");
         group.labels.iter().for_each(|label| failpoint::hit(&format!("store.after_commit/{label}")));
         let size = answers.len() as u64;
@@ -156,7 +157,7 @@ impl Writer {
             Ok(Planned::Nothing) => {}
             Ok(Planned::Write(batch, answer)) => {
                 let (bytes, label) = (batch.bytes, batch.label);
-                match apply(transaction, &self.path, batch) {
+                match guarded(&self.path, || apply(transaction, &self.path, batch)) {
                     Ok(Applied::Done) => {
                         group.bytes += bytes;
                         group.labels.extend(label);
@@ -216,9 +217,4 @@ struct Filling {
     bytes: usize,
     taken: usize,
     labels: Vec<&'static str>,
-}
-
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

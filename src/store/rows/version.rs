@@ -28,6 +28,14 @@ impl VersionKind {
             Self::Prompts => 1,
         }
     }
+
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::Skills),
+            1 => Some(Self::Prompts),
+            _ => None,
+        }
+    }
 }
 
 /// A text, addressed by the hash of its bytes.

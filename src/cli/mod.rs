@@ -7,6 +7,7 @@ mod completions;
 mod context;
 mod gate;
 mod report;
+mod store;
 mod text;
 
 use std::ffi::OsString;
@@ -44,6 +45,8 @@ enum Command {
     Completions(completions::Args),
     /// The gate's decisions: evaluate, play, simulate, audit.
     Gate(gate::Args),
+    /// The store of the workspace: its health, its size, its digest.
+    Store(store::Args),
 }
 
 /// Runs `trm` with these arguments (the program name first) and returns its exit code.
@@ -58,6 +61,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     context::start_logging(cli.verbose);
+    crate::store::silence_guarded_panics();
     let mut context = Context::new(cli.directory, cli.json);
     let result = dispatch(&cli.command, &mut context);
     context.finish(result)
@@ -67,5 +71,6 @@ fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
     match command {
         Command::Completions(args) => completions::run(args, context),
         Command::Gate(args) => gate::run(args, context),
+        Command::Store(args) => store::run(args, context),
     }
 }

@@ -14,6 +14,8 @@ mod gate_scheduler;
 mod gate_vectors;
 mod patch;
 mod store;
+mod store_check;
+mod store_cli;
 mod store_keys;
 mod store_migration;
 mod store_sample;

@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use redb::{ReadableTableMetadata, TableHandle};
+
 use super::report::{CheckReport, Invariant};
 use super::scope_rows::ScopeRows;
 use super::{answers, gates, references, state};
 use crate::domain::RunId;
 use crate::store::error::StoreError;
 use crate::store::keys::Scope;
-use crate::store::snapshot::{RawStepKey, Snapshot};
+use crate::store::schema::for_each_table;
+use crate::store::snapshot::{RawStepKey, Snapshot, with_table};
 
 /// Checks every invariant that can be seen in a snapshot.
 ///
@@ -17,6 +20,11 @@ use crate::store::snapshot::{RawStepKey, Snapshot};
 /// The file cannot be read at all; what can be read and does not hold is in the report.
 pub fn check(snapshot: &Snapshot<'_>) -> Result<CheckReport, StoreError> {
     let mut report = CheckReport::new();
+    tables(snapshot, &mut report)?;
+    if !report.is_clean() {
+        // Every other invariant reads these tables.
+        return Ok(report);
+    }
     let known = references::check(snapshot, &mut report)?;
     let mut walk = Walk { known: &known, settled: state::SettledSteps::new(), open: None, unknown: BTreeSet::new() };
     walk.step_rows(snapshot, &mut report)?;
@@ -24,6 +32,22 @@ pub fn check(snapshot: &Snapshot<'_>) -> Result<CheckReport, StoreError> {
     let settled = walk.settled;
     state::check(snapshot, &known, &settled, &mut report)?;
     Ok(report)
+}
+
+fn tables(snapshot: &Snapshot<'_>, report: &mut CheckReport) -> Result<(), StoreError> {
+    macro_rules! opens {
+        ($table:expr) => {
+            if let Err(error) = with_table!(snapshot, $table, |table| {
+                let _rows = table.len().map_err(|error| snapshot.redb_error(error))?;
+                Ok(())
+            }) {
+                let StoreError::NotAStore { detail, .. } = error else { return Err(error) };
+                report.add(Invariant::Tables, $table.name(), detail);
+            }
+        };
+    }
+    for_each_table!(opens);
+    Ok(())
 }
 
 struct Walk<'k> {

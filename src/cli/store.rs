@@ -1,0 +1,190 @@
+//! `trm store …`: the health and the size of the workspace's store.
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+
+use super::{CliError, Context};
+use crate::domain::{ExitClass, Fault};
+use crate::store::{self, CheckReport, Size, StateDigest, StoreReader, StoreStats};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Verify that every row decodes, every reference resolves, and nothing is lost or twice.
+    Check,
+    /// Give free space back to the file system; nothing else may use the store meanwhile.
+    Compact,
+    /// Rows and bytes per table, kind and run; size of the file.
+    Stats,
+    /// The state digest: equal for trainings that learned the same.
+    Digest,
+}
+
+pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
+    let path = find_store(context)?;
+    match args.command {
+        Command::Check => check(&path, context),
+        Command::Compact => compact(&path, context),
+        Command::Stats => stats(&path, context),
+        Command::Digest => digest(&path, context),
+    }
+}
+
+/// What can go wrong before the store is opened, or after it was read.
+#[derive(Debug, thiserror::Error)]
+enum StoreCliError {
+    #[error("find a workspace: no trm.yaml in {} or above", .0.display())]
+    NoWorkspace(PathBuf),
+    #[error("confirm the store: {0} problems found")]
+    Problems(u64),
+}
+
+impl Fault for StoreCliError {
+    fn class(&self) -> ExitClass {
+        match self {
+            Self::NoWorkspace(_) => ExitClass::Usage,
+            Self::Problems(_) => ExitClass::Store,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::NoWorkspace(_) => "workspace.not_found",
+            Self::Problems(_) => "store.check_failed",
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoWorkspace(_) => "run `trm init` to make a workspace, or name one with -C DIR".to_owned(),
+            Self::Problems(_) => {
+                "rows of a step are made anew by `trm train --rerun`; for the rest restore a backup".to_owned()
+            }
+        })
+    }
+}
+
+/// `trm.redb` in the folder named with -C, else in the nearest folder upward that has a `trm.yaml`.
+fn find_store(context: &Context) -> Result<PathBuf, CliError> {
+    if context.has_directory() {
+        return Ok(context.directory().join("trm.redb"));
+    }
+    let start = std::path::absolute(context.directory()).unwrap_or_else(|_| context.directory().to_owned());
+    let folder = start.ancestors().find(|folder| folder.join("trm.yaml").is_file());
+    Ok(folder.ok_or_else(|| StoreCliError::NoWorkspace(start.clone()))?.join("trm.redb"))
+}
+
+fn check(path: &Path, context: &mut Context) -> Result<(), CliError> {
+    let report = store::check_file(path, None)?;
+    if context.json() {
+        context.write_json(&report)?;
+    } else {
+        print_check(&report, context)?;
+    }
+    if report.is_clean() { Ok(()) } else { Err(StoreCliError::Problems(report.problem_count).into()) }
+}
+
+fn print_check(report: &CheckReport, context: &mut Context) -> Result<(), CliError> {
+    for problem in &report.problems {
+        // Keys come from files of any origin: nothing of them may steer the terminal.
+        let place: String = problem.place.escape_debug().collect();
+        let found: String = problem.found.escape_debug().collect();
+        context.line(format_args!("{}: {place}: {found}", problem.invariant))?;
+    }
+    let listed = report.problems.len() as u64;
+    if listed < report.problem_count {
+        context.line(format_args!("… and {} more", report.problem_count - listed))?;
+    }
+    if !report.is_clean() {
+        return Ok(());
+    }
+    context.line(format_args!("{} rows read, every invariant holds", report.rows))?;
+    if !report.pages_verified {
+        context.line("page checksums were not verified: the store is in use, or cannot be opened for writing")?;
+    }
+    Ok(())
+}
+
+fn compact(path: &Path, context: &mut Context) -> Result<(), CliError> {
+    let report = store::compact(path, None)?;
+    if context.json() {
+        return context.write_json(&report);
+    }
+    context.line(format_args!("{} → {}", bytes(report.before_bytes), bytes(report.after_bytes)))
+}
+
+fn stats(path: &Path, context: &mut Context) -> Result<(), CliError> {
+    let stats = store::stats(&StoreReader::open(path)?.snapshot()?)?;
+    if context.json() {
+        return context.write_json(&stats);
+    }
+    print_stats(path, &stats, context)
+}
+
+fn print_stats(path: &Path, stats: &StoreStats, context: &mut Context) -> Result<(), CliError> {
+    context.line(format_args!("{} (schema {})", path.display(), stats.schema))?;
+    let (file, used, free) = (bytes(stats.file_bytes), bytes(stats.used_bytes), bytes(stats.free_bytes));
+    context.line(format_args!("file {file}, in use {used}, free {free}"))?;
+    let sections =
+        [("table", &stats.tables), ("step rows by kind", &stats.step_rows), ("step rows by run", &stats.runs)];
+    for (title, sizes) in sections {
+        if sizes.is_empty() {
+            continue;
+        }
+        context.line(format_args!("\n{title:<24} {:>10} {:>10}", "rows", "values"))?;
+        for (name, Size { rows, value_bytes }) in sizes {
+            let name: String = name.escape_debug().collect();
+            context.line(format_args!("{name:<24} {rows:>10} {:>10}", bytes(*value_bytes)))?;
+        }
+    }
+    Ok(())
+}
+
+fn digest(path: &Path, context: &mut Context) -> Result<(), CliError> {
+    let digest = store::state_digest(&StoreReader::open(path)?.snapshot()?)?;
+    if context.json() {
+        return context.write_json(&digest);
+    }
+    let StateDigest { digest, versions, manifest, checkpoints, steps } = digest;
+    context.line(digest)?;
+    for (name, part) in [("versions", versions), ("manifest", manifest), ("checkpoints", checkpoints), ("steps", steps)]
+    {
+        context.line(format_args!("  {name:<12} {}", part.short()))?;
+    }
+    Ok(())
+}
+
+/// Bytes for people: three digits and a unit.
+fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if count < 1024 {
+        return format!("{count} B");
+    }
+    let mut size = count as f64 / 1024.0;
+    let mut unit = "KiB";
+    for next in UNITS.into_iter().skip(1) {
+        if size < 1000.0 {
+            break;
+        }
+        size /= 1024.0;
+        unit = next;
+    }
+    if size < 10.0 { format!("{size:.1} {unit}") } else { format!("{size:.0} {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_keep_their_digits_few() {
+        let shown = [0, 1023, 1024, 10_240, 1_048_576, 5_368_709_120, u64::MAX].map(bytes);
+        assert_eq!(shown, ["0 B", "1023 B", "1.0 KiB", "10 KiB", "1.0 MiB", "5.0 GiB", "16777216 TiB"]);
+    }
+}

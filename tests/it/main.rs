@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
 mod architecture;
+mod data_support;
 mod gate_support;
 mod support;
 
@@ -12,6 +13,7 @@ mod gate_inflation;
 mod gate_scenarios;
 mod gate_scheduler;
 mod gate_vectors;
+mod import_questions;
 mod patch;
 mod store;
 mod store_check;
@@ -20,4 +22,5 @@ mod store_keys;
 mod store_migration;
 mod store_sample;
 mod store_support;
+mod tree_rules;
 mod world_strategy;

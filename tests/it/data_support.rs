@@ -45,11 +45,10 @@ fn merge(target: &mut Value, changes: Value) {
         return;
     };
     for (name, change) in changes {
-        match change {
-            Value::Null => {
-                target.remove(name);
-            }
-            change => merge(target.entry(name.clone()).or_insert(Value::Null), change.clone()),
+        if change.is_null() {
+            target.remove(name);
+        } else {
+            merge(target.entry(name.clone()).or_insert(Value::Null), change.clone());
         }
     }
 }

@@ -1,1 +1,3 @@
 //! The agent: walks a video tree with tools and answers one question.
+
+pub mod answer;

@@ -234,7 +234,7 @@ fn the_rule_that_found_the_letter_is_told() {
 fn a_text_of_nothing_but_markers_is_read_in_linear_time() {
     // Quadratic work here would take minutes.
     for piece in ["the answer is (", "<think>", "</think>", "(A) (B) (C) **", "选", "\\boxed{", "A\n", "is correct "] {
-        let text = piece.repeat(100_000 / piece.len());
+        let text = piece.repeat(40_000 / piece.len());
         assert_eq!(from_reply(&text, &choices(ABCD)).letter(), None, "{piece:?}");
     }
 }

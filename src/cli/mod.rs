@@ -7,6 +7,7 @@ mod completions;
 mod context;
 mod gate;
 mod report;
+mod sim;
 mod store;
 mod text;
 
@@ -47,6 +48,8 @@ enum Command {
     Gate(gate::Args),
     /// The store of the workspace: its health, its size, its digest.
     Store(store::Args),
+    /// The simulated world: generate videos and questions with known answers.
+    Sim(sim::Args),
 }
 
 /// Runs `trm` with these arguments (the program name first) and returns its exit code.
@@ -72,5 +75,6 @@ fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
         Command::Completions(args) => completions::run(args, context),
         Command::Gate(args) => gate::run(args, context),
         Command::Store(args) => store::run(args, context),
+        Command::Sim(args) => sim::run(args, context),
     }
 }

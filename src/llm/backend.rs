@@ -135,6 +135,9 @@ pub trait Backend: Send + Sync {
     fn ask<'a>(&'a self, ask: &'a Ask) -> TryFuture<'a>;
 }
 
+/// An endpoint and the name that may be shown.
+pub type NamedBackend = (String, Arc<dyn Backend>);
+
 /// A [`ChatModel`] and perhaps an [`EmbedModel`] as a backend: the simulated model, fakes of tests.
 pub struct ModelBackend {
     chat: Arc<dyn ChatModel>,

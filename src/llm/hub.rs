@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::account::{CallSink, Ledger, LlmStatus, Money, UsageRow};
-use super::backend::{Answer, Ask, Backend, ModelBackend};
+use super::backend::{Answer, Ask, Backend, ModelBackend, NamedBackend};
 use super::cache::Cache;
 use super::error::LlmError;
-use super::governor::{Amount, Budget, Endpoints, Governed, NamedBackend, Surroundings};
+use super::governor::{Amount, Budget, Endpoints, Governed, Surroundings};
 use super::openai::{OpenAiEndpoint, connect, public_name};
 use super::settings::{LlmSettings, Provider, RoleSettings};
 use super::shape::Shape;
@@ -28,6 +28,8 @@ pub struct HubParts {
     pub sim_chat: Option<Arc<dyn ChatModel>>,
     /// Answers the embed role if its provider is `sim`.
     pub sim_embed: Option<Arc<dyn EmbedModel>>,
+    /// Endpoints by role, with the names that may be shown, in the place of those of the settings: fakes, other protocols.
+    pub backends: BTreeMap<Role, Vec<NamedBackend>>,
     /// Keeps the record of every call.
     pub sink: Option<Arc<dyn CallSink>>,
     /// Spent by earlier sessions of the run: counts against the budget.
@@ -210,6 +212,9 @@ fn backends(
     shape: &Arc<Shape>,
     parts: &HubParts,
 ) -> Result<Vec<NamedBackend>, LlmError> {
+    if let Some(backends) = parts.backends.get(&role) {
+        return Ok(backends.clone());
+    }
     match &settings.provider {
         Provider::Sim => {
             let chat = parts.sim_chat.clone().ok_or(LlmError::NoModel { role })?;

@@ -15,7 +15,7 @@ pub use account::{
     BudgetStatus, CacheStatus, CallKind, CallOutcome, CallRecord, CallSink, CircuitState, EndpointStatus, Ledger,
     LlmStatus, Money, Price, PriceTable, RecordFuture, RoleStatus, Totals, UsageRow, WaitReason, Waiting,
 };
-pub use backend::{Answer, Ask, Backend, ModelBackend, TryError, TryFuture};
+pub use backend::{Answer, Ask, Backend, ModelBackend, NamedBackend, TryError, TryFuture};
 pub use cache::{
     DEFAULT_TTL_SECONDS, FileCache, FileCacheStats, PruneOptions, PruneReport, RedisCache, RedisCacheStats,
     RenewReport, file_cache_stats, prune_file_cache, renew_file_cache,

@@ -65,6 +65,12 @@ impl Budget {
         }
     }
 
+    /// Whether what is spent and reserved exceeds a cap: only calls that used more than they reserved bring that about.
+    pub(super) fn is_overdrawn(&self) -> bool {
+        let state = self.state();
+        !self.allows(state.spent.plus(state.reserved))
+    }
+
     /// The state for displays.
     pub(in crate::llm) fn status(&self) -> BudgetStatus {
         let state = self.state();
@@ -84,10 +90,7 @@ impl Budget {
         if state.reached {
             return Some(Err(Reached));
         }
-        let after = state.spent.plus(state.reserved).plus(worst);
-        let fits = self.max.is_none_or(|max| after.cost <= max)
-            && self.settings.max_tokens.is_none_or(|max| after.tokens <= max);
-        if fits {
+        if self.allows(state.spent.plus(state.reserved).plus(worst)) {
             state.reserved = state.reserved.plus(worst);
             state.holders += 1;
             return Some(Ok(Reservation { budget: self, held: worst, charge: Amount::default() }));
@@ -98,6 +101,11 @@ impl Budget {
         state.reached = true;
         self.changed.notify_waiters();
         Some(Err(Reached))
+    }
+
+    fn allows(&self, amount: Amount) -> bool {
+        let within_tokens = self.settings.max_tokens.is_none_or(|max| amount.tokens <= max);
+        within_tokens && self.max.is_none_or(|max| amount.cost <= max)
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

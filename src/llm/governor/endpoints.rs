@@ -9,14 +9,11 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::domain::ChatErrorKind;
 use crate::llm::account::{CircuitState, EndpointStatus, RoleMeter, WaitReason};
-use crate::llm::backend::{Backend, TryError};
+use crate::llm::backend::{Backend, NamedBackend, TryError};
 use crate::llm::settings::RetrySettings;
 
 /// A circuit's pause doubles at most this often.
 const MAX_DOUBLINGS: u32 = 4;
-
-/// An endpoint and the name that may be shown.
-pub(in crate::llm) type NamedBackend = (String, Arc<dyn Backend>);
 
 /// The endpoints of one role; never empty in use (settings without an address are refused).
 pub(in crate::llm) struct Endpoints {

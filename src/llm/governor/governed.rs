@@ -161,14 +161,20 @@ impl Governed {
     async fn call(&self, ask: &Ask, key: ContentHash, tally: &Tally) -> Result<Answer, ChatError> {
         let estimate = self.estimate(ask);
         let worst = Amount { cost: self.cost(&estimate), tokens: estimate.prompt_tokens + estimate.completion_tokens };
-        let reservation = self.waiting(WaitReason::Budget, tally, self.around.budget.reserve(worst)).await;
-        let reservation =
-            reservation.map_err(|_| self.error(ChatErrorKind::Budget, "the budget for model calls is spent"))?;
-        let mut spending = Spending::new(self, ask.tag(), reservation, estimate.prompt_tokens);
-        let slot = match self.gate.try_enter() {
-            Some(slot) => slot,
-            None => self.waiting(WaitReason::Concurrency, tally, self.gate.enter()).await,
+        let (reservation, slot) = loop {
+            let reservation = self.waiting(WaitReason::Budget, tally, self.around.budget.reserve(worst)).await;
+            let reservation =
+                reservation.map_err(|_| self.error(ChatErrorKind::Budget, "the budget for model calls is spent"))?;
+            let slot = match self.gate.try_enter() {
+                Some(slot) => slot,
+                None => self.waiting(WaitReason::Concurrency, tally, self.gate.enter()).await,
+            };
+            // Calls that used more than their worst case may have eaten what this one reserved before it got its turn.
+            if !self.around.budget.is_overdrawn() {
+                break (reservation, slot);
+            }
         };
+        let mut spending = Spending::new(self, ask.tag(), reservation, estimate.prompt_tokens);
         let result = self.try_until_done(ask, key, tally, &mut spending).await;
         drop(slot);
         spending.settle(tally);

@@ -10,5 +10,5 @@ mod governed;
 mod retry;
 
 pub(super) use budget::{Amount, Budget};
-pub(super) use endpoints::{Endpoints, NamedBackend};
+pub(super) use endpoints::Endpoints;
 pub(super) use governed::{Governed, Surroundings};

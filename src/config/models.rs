@@ -184,7 +184,8 @@ impl Default for RoleGroup {
 #[serde(deny_unknown_fields)]
 #[schemars(default)]
 pub struct CacheGroup {
-    /// Where replies are kept: a file of the workspace, the Redis server of `REDIS_URL`, or nowhere.
+    /// Where replies are kept: the Redis server of `REDIS_URL` if that is set and else a file of the workspace (`auto`),
+    /// or one of them (`redis`, `redb`), or nowhere (`off`).
     pub backend: CacheBackend,
     /// What may be done with it.
     pub mode: CacheMode,
@@ -198,6 +199,8 @@ pub struct CacheGroup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheBackend {
+    /// The server of `REDIS_URL` if that is set, else a file of the workspace.
+    Auto,
     /// A file of the workspace.
     Redb,
     /// The server of `REDIS_URL`.
@@ -235,7 +238,7 @@ impl CacheGroup {
 
 impl Default for CacheGroup {
     fn default() -> Self {
-        Self { backend: CacheBackend::Redb, mode: CacheMode::On, ttl_days: 7.0, salt: String::new() }
+        Self { backend: CacheBackend::Auto, mode: CacheMode::On, ttl_days: 7.0, salt: String::new() }
     }
 }
 

@@ -15,6 +15,14 @@ pub enum LlmError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A key or address that the configuration refers to is not in the environment.
+    #[error("find {variable}, which {key} refers to, in the environment or .env")]
+    MissingSecret {
+        /// The variable.
+        variable: String,
+        /// Such as `llm.judge.api_key_env`.
+        key: String,
+    },
     /// A cap in dollars needs a price for every model.
     #[error("cap the spending of the {} role: no price is known for the model {model:?}", role.name())]
     NoPrice {
@@ -59,7 +67,9 @@ impl LlmError {
 impl Fault for LlmError {
     fn class(&self) -> ExitClass {
         match self {
-            Self::Setting { .. } | Self::NoPrice { .. } | Self::NoModel { .. } => ExitClass::Usage,
+            Self::Setting { .. } | Self::MissingSecret { .. } | Self::NoPrice { .. } | Self::NoModel { .. } => {
+                ExitClass::Usage
+            }
             Self::Http(_) | Self::Redis { .. } => ExitClass::Endpoint,
             Self::CacheFile { .. } => ExitClass::Store,
         }
@@ -68,6 +78,7 @@ impl Fault for LlmError {
     fn code(&self) -> &'static str {
         match self {
             Self::Setting { .. } => "llm.setting",
+            Self::MissingSecret { .. } => "llm.missing_secret",
             Self::NoPrice { .. } => "llm.no_price",
             Self::NoModel { .. } => "llm.no_model",
             Self::Http(_) => "llm.http",
@@ -79,6 +90,7 @@ impl Fault for LlmError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Setting { .. } => None,
+            Self::MissingSecret { variable, .. } => Some(format!("set {variable} in the environment or in .env")),
             Self::NoPrice { model, .. } => {
                 Some(format!("add {model:?} to llm.budget.prices (US dollars per million tokens), or remove max_usd"))
             }

@@ -4,6 +4,7 @@ mod account;
 mod backend;
 mod cache;
 mod error;
+mod from_config;
 mod governor;
 mod hub;
 mod openai;
@@ -21,6 +22,7 @@ pub use cache::{
     RenewReport, file_cache_stats, prune_file_cache, renew_file_cache,
 };
 pub use error::LlmError;
+pub use from_config::cache_settings;
 pub use hub::{HubParts, ModelHub};
 pub use settings::{
     BudgetSettings, CacheBackend, CacheMode, CacheSettings, Limits, LlmSettings, Provider, RetrySettings, RoleSettings,

@@ -40,6 +40,8 @@ pub struct RoleSettings {
     pub max_tokens: u32,
     /// Sampling temperature; `None` leaves it to the endpoint.
     pub temperature: Option<f32>,
+    /// Whether requests carry a `seed`, which makes servers that know it draw the same again for the same place.
+    pub send_seed: bool,
     /// Merged into the request body last; a null removes a field (thinking switches, `max_completion_tokens`, …).
     pub extra_body: Map<String, Value>,
     /// How fast and how many at once.
@@ -68,6 +70,7 @@ impl RoleSettings {
             model: model.into(),
             max_tokens: 2048,
             temperature: None,
+            send_seed: true,
             extra_body: Map::new(),
             limits: Limits::default(),
             timeouts: Timeouts::default(),

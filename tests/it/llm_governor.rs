@@ -171,7 +171,7 @@ async fn a_circuit_opens_probes_and_closes() {
     let hub = Arc::new(scripted_hub(settings, HubParts::default(), vec![script]).await);
     let run = spawn({
         let hub = Arc::clone(&hub);
-        async move { join_all((0..32).map(|number| hub.chat(turn(&number.to_string()).clone()))).await }
+        async move { join_all((0..32).map(|number| hub.chat(turn(&number.to_string())))).await }
     });
     sleep(Duration::from_secs(3)).await;
     let status = hub.status();

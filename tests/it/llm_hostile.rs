@@ -25,16 +25,16 @@ impl Seen {
 
     /// The class of an error, the requests made for it, and how often `trm status` would show it.
     fn failure(&self) -> (ChatErrorKind, usize, u64) {
-        let role = &self.status.roles[0];
+        let role = self.status.roles.first().unwrap();
         assert_eq!(role.errors, [(self.kind(), 1)].into(), "the failed call shows");
-        (self.kind(), self.hits, role.failed_tries[&self.kind()])
+        (self.kind(), self.hits, *role.failed_tries.get(&self.kind()).unwrap())
     }
 }
 
 async fn against(act: impl Fn(usize, &[u8]) -> Act + Send + Sync + 'static) -> Seen {
     let server = Hostile::start(act).await;
     let hub = ModelHub::open(http_settings(&server.url, |_| ()), HubParts::default()).await.unwrap();
-    let result = tokio::time::timeout(HANGS, hub.chat(turn("q"))).await.expect("the call hangs");
+    let result = tokio::time::timeout(HANGS, hub.chat(turn("q"))).await.unwrap();
     Seen { result, hits: server.hits(), status: hub.status() }
 }
 

@@ -13,7 +13,7 @@ use trm::llm::{CacheBackend, HubParts, ModelHub, RedisCache};
 
 use crate::llm_support::{answer, capture_logs, scripted_hub, scripted_settings, turn};
 
-const WEEK: u64 = 604_800;
+const WEEK: i64 = 604_800;
 
 /// A server on a free port; killed when dropped.
 struct Redis {
@@ -62,7 +62,7 @@ impl Redis {
     }
 
     fn cache(&self) -> RedisCache {
-        RedisCache::open(&SecretString::from(self.url()), Duration::from_secs(WEEK)).unwrap()
+        RedisCache::open(&SecretString::from(self.url()), Duration::from_secs(WEEK.cast_unsigned())).unwrap()
     }
 
     fn connection(&self) -> redis::Connection {
@@ -119,7 +119,7 @@ async fn replies_are_kept_for_a_week_and_replayed_by_another_process() {
     assert_eq!(lives.len(), 1);
     let (key, life) = lives.first_key_value().unwrap();
     assert!(key.starts_with("llm_cache:") && key.len() == "llm_cache:".len() + 64, "{key}");
-    assert!((WEEK as i64 - 60..=WEEK as i64).contains(life), "{life}");
+    assert!((WEEK - 60..=WEEK).contains(life), "{life}");
     let (second, calls) = counted(&server).await;
     let replayed = second.chat(turn("q")).await.unwrap();
     assert!(replayed.cached && calls.load(Ordering::SeqCst) == 0);
@@ -172,14 +172,14 @@ async fn a_server_that_was_never_there_costs_one_warning() {
 /// Keys of every kind, with their life.
 fn plant(server: &Redis) {
     let mut connection = server.connection();
-    for (key, life) in [("llm_cache:soon", 100), ("llm_cache:late", 10 * WEEK as i64), ("other:soon", 100)] {
+    for (key, life) in [("llm_cache:soon", 100), ("llm_cache:late", 10 * WEEK), ("other:soon", 100)] {
         redis::cmd("SET").arg(key).arg("value").arg("EX").arg(life).exec(&mut connection).unwrap();
     }
     redis::cmd("SET").arg("llm_cache:ever").arg("value").exec(&mut connection).unwrap();
 }
 
-fn about(life: i64, expected: u64) -> bool {
-    (expected as i64 - 60..=expected as i64).contains(&life)
+fn about(life: i64, expected: i64) -> bool {
+    (expected - 60..=expected).contains(&life)
 }
 
 #[tokio::test]
@@ -201,7 +201,7 @@ async fn counting_and_clearing_concern_our_keys_only() {
     let cache = server.cache();
     let stats = cache.stats().await.unwrap();
     assert_eq!((stats.entries, stats.entry_bytes, stats.without_expiry), (3, 15, 1));
-    assert!(about(stats.next_expiry_seconds.unwrap() as i64, 100));
+    assert!(about(stats.next_expiry_seconds.unwrap().cast_signed(), 100));
     assert_eq!(cache.clear().await.unwrap(), 3);
     assert_eq!(server.lives().keys().collect::<Vec<_>>(), ["other:soon"]);
 }

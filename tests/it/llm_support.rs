@@ -133,7 +133,7 @@ async fn read_request(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
         if count == 0 {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
-        bytes.extend_from_slice(&buffer[..count]);
+        bytes.extend(buffer.iter().take(count));
         let text = String::from_utf8_lossy(&bytes).to_lowercase();
         let Some(end) = text.find("\r\n\r\n") else { continue };
         let length = text.split("content-length:").nth(1).and_then(|rest| rest.lines().next()).unwrap_or("0");

@@ -22,7 +22,8 @@ pub(in crate::llm) fn call_key(shape: &Shape, salt: &str, ask: &Ask) -> ContentH
         Ask::Chat(request) => chat_part(&mut hasher, shape, request),
         Ask::Embed(request) => embed_part(&mut hasher, request),
     }
-    tag_part(&mut hasher, shape.seed, ask.tag());
+    hasher.part(shape.model_seed(ask.tag()).map_or(String::new(), |seed| seed.to_string()));
+    tag_part(&mut hasher, ask.tag());
     hasher.finish()
 }
 
@@ -68,9 +69,8 @@ fn embed_part(hasher: &mut Hasher, request: &EmbedRequest) {
     }
 }
 
-fn tag_part(hasher: &mut Hasher, seed: u64, tag: &CallTag) {
+fn tag_part(hasher: &mut Hasher, tag: &CallTag) {
     let CallTag { phase_run, phase_path: _, item, sample, attempt, purpose: _ } = tag;
-    hasher.part(tag.model_seed(seed).to_le_bytes());
     hasher.part(phase_run).part(item).part(sample.to_le_bytes()).part(attempt.to_le_bytes());
 }
 
@@ -133,7 +133,9 @@ mod tests {
     #[test]
     fn everything_that_decides_the_answer_changes_the_key() {
         let mut keys = vec![key(&settings(), "", &request()), key(&settings(), "salt", &request())];
-        let of_settings: [fn(&mut RoleSettings); 6] = [
+        keys.push(call_key(&Shape::new(2, &settings()), "", &Ask::Chat(request())));
+        let of_settings: [fn(&mut RoleSettings); 7] = [
+            |settings| settings.send_seed = false,
             |settings| settings.model = "n".into(),
             |settings| settings.provider = RoleSettings::at("http://b/v1", "m").provider,
             |settings| settings.endpoint_group = Some("named".into()),

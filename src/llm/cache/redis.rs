@@ -15,6 +15,7 @@ use super::handle::{EntryStore, StoreFuture};
 use super::maintenance::RenewReport;
 use crate::domain::ContentHash;
 use crate::llm::LlmError;
+use crate::llm::openai::install_tls;
 
 /// Every key begins so.
 const PREFIX: &str = "llm_cache:";
@@ -74,6 +75,7 @@ impl RedisCache {
     pub fn open(url: &SecretString, ttl: Duration) -> Result<Self, LlmError> {
         // The URL may hold a password: no error repeats it.
         let unreadable = |_| LlmError::setting("REDIS_URL", "must be like redis://[user:password@]host:port/db");
+        install_tls();
         let client = Client::open(url.expose_secret()).map_err(unreadable)?;
         let address = client.get_connection_info().addr().to_string();
         let config = ConnectionManagerConfig::new()

@@ -38,8 +38,7 @@ pub(in crate::llm) struct OpenAiEndpoint {
 
 /// The HTTP client that all endpoints of a role share. Redirects are not followed: a key goes where it was sent to.
 pub(in crate::llm) fn connect(settings: &RoleSettings, base_urls: &[String]) -> Result<Client, LlmError> {
-    // A second installation is refused, which is fine: a library user's own choice stands.
-    let _already_installed = rustls::crypto::ring::default_provider().install_default();
+    install_tls();
     let builder = || {
         Client::builder()
             .user_agent(concat!("trm/", env!("CARGO_PKG_VERSION")))
@@ -57,6 +56,12 @@ pub(in crate::llm) fn connect(settings: &RoleSettings, base_urls: &[String]) -> 
             Err(LlmError::Http(error))
         }
     })
+}
+
+/// Makes ring the provider of TLS for the process.
+pub(in crate::llm) fn install_tls() {
+    // A second installation is refused, which is fine: a library user's own choice stands.
+    let _already_installed = rustls::crypto::ring::default_provider().install_default();
 }
 
 /// The address without user, password, query and fragment.

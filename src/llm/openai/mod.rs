@@ -8,4 +8,4 @@ mod reply;
 mod retry_after;
 mod wire;
 
-pub(super) use client::{OpenAiEndpoint, connect, public_name};
+pub(super) use client::{OpenAiEndpoint, connect, install_tls, public_name};

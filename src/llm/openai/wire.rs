@@ -15,7 +15,8 @@ struct ChatBody<'a> {
     max_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
-    seed: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -42,7 +43,7 @@ pub(super) fn chat_body(shape: &Shape, request: &ChatRequest) -> Result<Vec<u8>,
         messages: request.messages.iter().map(wire_message).collect(),
         max_tokens: shape.max_tokens(request),
         temperature: shape.temperature(request).map(shortest),
-        seed: request.tag.model_seed(shape.seed),
+        seed: shape.model_seed(&request.tag),
         response_format: response_format(&request.response_format),
         tools: request.tools.iter().map(wire_tool).collect(),
     };

@@ -1,7 +1,9 @@
 //! Opens the file: creates, repairs, checks and migrates its schema.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -80,15 +82,18 @@ impl OpenOptions {
 
 /// How long a reader waits for a writer that is opening or repairing the file right now.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
+/// How long a writer waits for a reader that is repairing the file right now.
+const WRITER_WAIT: Duration = Duration::from_millis(500);
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
-fn builder(cache_bytes: usize, listener: Option<OpenListener>) -> Builder {
+fn builder(cache_bytes: usize, listener: Option<&OpenListener>, said: &Rc<Cell<bool>>) -> Builder {
     let mut builder = Database::builder();
     builder.set_concurrency_mode(ConcurrencyMode::SingleWriter).set_cache_size(cache_bytes);
-    let said = std::cell::Cell::new(false);
+    let (said, told) = (Rc::clone(said), listener.cloned());
     builder.set_repair_callback(move |_| {
+        // Called for every part of a long repair; one word is enough.
         if !said.replace(true) {
-            tell(listener.as_ref(), OpenEvent::Repairing);
+            tell(told.as_ref(), OpenEvent::Repairing);
         }
     });
     builder
@@ -109,10 +114,17 @@ fn tell(listener: Option<&OpenListener>, event: OpenEvent) {
 /// # Errors
 /// It is missing, locked, damaged, no store, of a newer schema, or not writable.
 pub(crate) fn open_writable(path: &Path, options: &OpenOptions) -> Result<Database, StoreError> {
-    let builder = builder(options.cache_bytes, options.listener.clone());
+    let builder = builder(options.cache_bytes, options.listener.as_ref(), &Rc::default());
     let existed = path.exists();
-    let opened = guarded(path, || Ok(if options.create { builder.create(path) } else { builder.open(path) }))?;
-    let database = opened.map_err(|error| StoreError::from_redb(path, error))?;
+    let deadline = Instant::now() + WRITER_WAIT;
+    let database = loop {
+        match guarded(path, || Ok(if options.create { builder.create(path) } else { builder.open(path) }))? {
+            Ok(database) => break database,
+            // A reader that repairs the file after a crash holds it for milliseconds.
+            Err(redb::DatabaseError::DatabaseAlreadyOpen) if Instant::now() < deadline => thread::sleep(BUSY_PAUSE),
+            Err(error) => return Err(StoreError::from_redb(path, error)),
+        }
+    };
     if !existed {
         sync_folder(path);
     }
@@ -202,7 +214,7 @@ pub(crate) fn open_readable(
 ) -> Result<ReadOnlyDatabase, StoreError> {
     let deadline = Instant::now() + BUSY_WAIT;
     loop {
-        match guarded(path, || Ok(builder(cache_bytes, None).open_read_only(path)))? {
+        match guarded(path, || Ok(builder(cache_bytes, None, &Rc::default()).open_read_only(path)))? {
             Ok(database) => match readable_schema(path, &database)? {
                 Readable::Current => return Ok(database),
                 Readable::Older(found) => {
@@ -228,7 +240,7 @@ pub(crate) fn open_readable(
 /// # Errors
 /// It is missing, no store, or damaged.
 pub(crate) fn verify_pages(path: &Path, listener: Option<&OpenListener>) -> Result<bool, StoreError> {
-    let mut builder = builder(OpenOptions::default().cache_bytes, listener.cloned());
+    let mut builder = builder(OpenOptions::default().cache_bytes, listener, &Rc::default());
     builder.set_check_integrity_on_open(true);
     let verified = guarded(path, || {
         let database = builder.open(path).map_err(|error| StoreError::from_redb(path, error))?;
@@ -259,8 +271,16 @@ fn readable_schema(path: &Path, database: &ReadOnlyDatabase) -> Result<Readable,
 
 /// Opens the file for writing, which repairs it, and closes it. A writer that is alive repairs by itself.
 fn repair_once(path: &Path, cache_bytes: usize, listener: Option<&OpenListener>) -> Result<(), StoreError> {
-    match guarded(path, || Ok(builder(cache_bytes, listener.cloned()).open(path)))? {
-        Ok(database) => database.close().map_err(|error| StoreError::from_redb(path, error)),
+    let said = Rc::default();
+    let builder = builder(cache_bytes, listener, &said);
+    match guarded(path, || Ok(builder.open(path)))? {
+        Ok(database) => {
+            // A quick repair takes milliseconds and does not call back.
+            if !said.get() {
+                tell(listener, OpenEvent::Repairing);
+            }
+            database.close().map_err(|error| StoreError::from_redb(path, error))
+        }
         Err(redb::DatabaseError::DatabaseAlreadyOpen) => Ok(()),
         Err(error) => {
             let error = StoreError::from_redb(path, error);

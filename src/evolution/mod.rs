@@ -5,12 +5,18 @@
 //! the network, a runtime, the file system or the command line. Anyone can lift
 //! it out and run it on fakes; `tests/it/architecture.rs` enforces this.
 
+mod asking;
+pub mod diagnosis;
 mod error;
 pub mod gate;
 pub mod json;
 pub mod patch;
 pub mod ports;
 pub mod scheduler;
+mod skill_text;
 pub mod templates;
+pub mod types;
 
+pub use asking::CallScope;
 pub use error::EvolutionError;
+pub use skill_text::{resolve_skill_file, skill_body, skill_steps};

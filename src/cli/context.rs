@@ -8,6 +8,7 @@ use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
 use super::CliError;
+use super::text::printable_keeping_tabs;
 use crate::domain::{ExitClass, Fault};
 
 /// The surroundings of one command.
@@ -63,12 +64,33 @@ impl Context {
         self.json
     }
 
+    /// Columns of the terminal on stdout, or `COLUMNS`; none where lines may be of any length.
+    #[must_use]
+    pub fn width(&self) -> Option<u16> {
+        let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+        let measured =
+            || io::stdout().is_terminal().then(|| rustix::termios::tcgetwinsize(io::stdout()).ok()).flatten();
+        // Narrower than this nothing is readable, and a terminal that says 0 knows nothing.
+        set.or_else(|| measured().map(|size| size.ws_col)).filter(|columns| *columns > 0).map(|columns| columns.max(40))
+    }
+
     /// Writes one line of text.
     ///
     /// # Errors
     /// The stream is closed or full.
     pub fn line(&mut self, text: impl std::fmt::Display) -> Result<(), CliError> {
         writeln!(self.out, "{text}").map_err(|error| OutputError(error).into())
+    }
+
+    /// Writes text of any length: as it is into a file or pipe, without what could act on a terminal onto one.
+    ///
+    /// # Errors
+    /// The stream is closed or full.
+    pub fn write_text(&mut self, text: &str) -> Result<(), CliError> {
+        if !io::stdout().is_terminal() {
+            return self.write_bytes(text.as_bytes());
+        }
+        text.lines().try_for_each(|line| self.line(printable_keeping_tabs(line)))
     }
 
     /// Writes raw bytes.

@@ -4,11 +4,16 @@
 //! [`Context::out`], logs and progress to stderr.
 
 mod completions;
+mod config;
 mod context;
 mod gate;
+mod init;
 mod report;
+mod settings;
 mod sim;
+mod skills;
 mod store;
+mod table;
 mod text;
 
 use std::ffi::OsString;
@@ -44,6 +49,12 @@ pub struct Cli {
 enum Command {
     /// Print a completion script for a shell.
     Completions(completions::Args),
+    /// Make a workspace: configuration, store, first skills and prompts.
+    Init(init::Args),
+    /// Versions of skills and prompts: list, show, compare, check out, import.
+    Skills(skills::Args),
+    /// What is configured, where it is from, whether it is right.
+    Config(config::Args),
     /// The gate's decisions: evaluate, play, simulate, audit.
     Gate(gate::Args),
     /// The store of the workspace: its health, its size, its digest.
@@ -73,6 +84,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
     match command {
         Command::Completions(args) => completions::run(args, context),
+        Command::Init(args) => init::run(args, context),
+        Command::Skills(args) => skills::run(args, context),
+        Command::Config(args) => config::run(args, context),
         Command::Gate(args) => gate::run(args, context),
         Command::Store(args) => store::run(args, context),
         Command::Sim(args) => sim::run(args, context),

@@ -13,6 +13,11 @@ pub(super) fn printable(text: &str) -> String {
     })
 }
 
+/// The same for a line of a text with its indentation.
+pub(super) fn printable_keeping_tabs(line: &str) -> String {
+    line.split('\t').map(printable).collect::<Vec<_>>().join("\t")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

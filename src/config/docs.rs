@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -64,7 +65,12 @@ impl fmt::Display for Form {
 
 /// The documentation of every key, by dotted path.
 #[must_use]
-pub fn key_docs() -> BTreeMap<String, KeyDoc> {
+pub fn key_docs() -> &'static BTreeMap<String, KeyDoc> {
+    static DOCS: LazyLock<BTreeMap<String, KeyDoc>> = LazyLock::new(read_docs);
+    &DOCS
+}
+
+fn read_docs() -> BTreeMap<String, KeyDoc> {
     let schema = config_schema();
     RunConfig::default().keys().into_iter().filter_map(|row| Some((row.key.clone(), doc(&schema, &row.key)?))).collect()
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::PoolSize;
-use crate::domain::{RunId, VersionName};
+use super::{PoolSize, VersionChoice};
+use crate::domain::RunId;
 use crate::evolution::gate::GateParams;
 
 /// What identifies the run.
@@ -56,12 +56,10 @@ pub struct DataGroup {
     pub questions: PathBuf,
     /// The folder with `<video_id>/tree.json` and `<video_id>/frames/`.
     pub videos_dir: PathBuf,
-    /// The skill version that the run starts from.
-    #[schemars(with = "String", regex(pattern = "^v[1-9][0-9]*$"))]
-    pub skills_version: VersionName,
-    /// The prompt version that the run starts from.
-    #[schemars(with = "String", regex(pattern = "^v[1-9][0-9]*$"))]
-    pub prompts_version: VersionName,
+    /// The skill version that the run starts from: v3, or initial (the newest that no run made), current, best.
+    pub skills_version: VersionChoice,
+    /// The prompt version that the run starts from; as `skills_version`.
+    pub prompts_version: VersionChoice,
 }
 
 impl Default for DataGroup {
@@ -69,8 +67,8 @@ impl Default for DataGroup {
         Self {
             questions: PathBuf::from("questions.jsonl"),
             videos_dir: PathBuf::from("videos"),
-            skills_version: VersionName::FIRST,
-            prompts_version: VersionName::FIRST,
+            skills_version: VersionChoice::Initial,
+            prompts_version: VersionChoice::Initial,
         }
     }
 }
@@ -237,8 +235,10 @@ pub struct EditsGroup {
     pub max_skill_tokens: usize,
     /// Reject candidates that quote questions or options.
     pub leak_lint: bool,
-    /// Headings of prompt sections that no edit may touch; compared without regard to case.
-    pub frozen_headings: Vec<String>,
+    /// Headings of sections of `system.md` that no edit may touch; compared without regard to case.
+    pub frozen_system_headings: Vec<String>,
+    /// The same for the prompts of tools.
+    pub frozen_tool_headings: Vec<String>,
 }
 
 /// How a candidate skill is written.
@@ -253,8 +253,7 @@ pub enum SkillUpdateMode {
 
 impl Default for EditsGroup {
     fn default() -> Self {
-        let headings =
-            ["Capability boundaries", "Output format", "Video tree structure", "能力边界", "输出格式", "视频树结构"];
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         Self {
             edit_budget_start: 6,
             edit_budget_end: 2,
@@ -263,7 +262,16 @@ impl Default for EditsGroup {
             evolve_skills: true,
             max_skill_tokens: 4000,
             leak_lint: true,
-            frozen_headings: headings.map(str::to_owned).to_vec(),
+            frozen_system_headings: owned(&[
+                "Capabilities",
+                "Capability boundaries",
+                "Output format",
+                "Video tree structure",
+                "能力边界",
+                "输出格式",
+                "视频树结构",
+            ]),
+            frozen_tool_headings: owned(&["Output format", "输出格式"]),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::groups::{
 };
 use super::models::{BudgetGroup, CacheGroup, LlmGroup, RoleGroup};
 use crate::domain::Role;
+use crate::sim::model::{FaultRates, SimSettings, WriterRates};
 
 /// What a changed key means for a run that is resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -37,7 +38,7 @@ impl RunConfig {
     /// All keys, in the order of the groups.
     #[must_use]
     pub fn keys(&self) -> Vec<KeyRow> {
-        let Self { run, data, agent, pools, minibatch, edits, gate, epochs, slow, llm } = self;
+        let Self { run, data, agent, pools, minibatch, edits, gate, epochs, slow, llm, sim } = self;
         let mut rows = Vec::with_capacity(192);
         run_keys(run, &mut Walk::new(&mut rows, "run"));
         data_keys(data, &mut Walk::new(&mut rows, "data"));
@@ -49,6 +50,7 @@ impl RunConfig {
         epochs_keys(epochs, &mut Walk::new(&mut rows, "epochs"));
         slow_keys(slow, &mut Walk::new(&mut rows, "slow"));
         llm_keys(llm, &mut rows);
+        sim_keys(sim, &mut rows);
         rows
     }
 }
@@ -144,7 +146,8 @@ fn edits_keys(group: &EditsGroup, walk: &mut Walk<'_>) {
         evolve_skills,
         max_skill_tokens,
         leak_lint,
-        frozen_headings,
+        frozen_system_headings,
+        frozen_tool_headings,
     } = group;
     walk.decision("edit_budget_start", edit_budget_start);
     walk.decision("edit_budget_end", edit_budget_end);
@@ -153,7 +156,8 @@ fn edits_keys(group: &EditsGroup, walk: &mut Walk<'_>) {
     walk.decision("evolve_skills", evolve_skills);
     walk.decision("max_skill_tokens", max_skill_tokens);
     walk.decision("leak_lint", leak_lint);
-    walk.decision("frozen_headings", frozen_headings);
+    walk.decision("frozen_system_headings", frozen_system_headings);
+    walk.decision("frozen_tool_headings", frozen_tool_headings);
 }
 
 fn gate_keys(group: &GateGroup, walk: &mut Walk<'_>) {
@@ -289,6 +293,46 @@ fn budget_keys(group: &BudgetGroup, walk: &mut Walk<'_>) {
     walk.decision("max_usd", max_usd);
     walk.decision("max_tokens", max_tokens);
     walk.decision("prices", prices);
+}
+
+fn sim_keys(group: &SimSettings, rows: &mut Vec<KeyRow>) {
+    let SimSettings {
+        use_described,
+        use_undescribed,
+        use_suppressed,
+        right_with_all,
+        right_without,
+        broken_format,
+        judge_garbage,
+        writer,
+        latency_ms,
+        latency_sigma,
+        wrong_latency_factor,
+        faults,
+    } = group;
+    let WriterRates { miss, damage } = writer;
+    let FaultRates { rate_limited, server_error, timeout, malformed, truncated, permanent } = faults;
+    let mut walk = Walk::new(rows, "sim");
+    walk.structural("use_described", use_described);
+    walk.structural("use_undescribed", use_undescribed);
+    walk.structural("use_suppressed", use_suppressed);
+    walk.structural("right_with_all", right_with_all);
+    walk.structural("right_without", right_without);
+    walk.structural("broken_format", broken_format);
+    walk.decision("judge_garbage", judge_garbage);
+    walk.decision("latency_ms", latency_ms);
+    walk.decision("latency_sigma", latency_sigma);
+    walk.decision("wrong_latency_factor", wrong_latency_factor);
+    let mut walk = Walk::new(rows, "sim.writer");
+    walk.decision("miss", miss);
+    walk.decision("damage", damage);
+    let mut walk = Walk::new(rows, "sim.faults");
+    walk.structural("rate_limited", rate_limited);
+    walk.structural("server_error", server_error);
+    walk.structural("timeout", timeout);
+    walk.structural("malformed", malformed);
+    walk.structural("truncated", truncated);
+    walk.structural("permanent", permanent);
 }
 
 #[cfg(test)]

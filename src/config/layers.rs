@@ -39,15 +39,15 @@ pub(super) enum Layer {
 
 /// What the sources say, and what is wrong with their names.
 #[derive(Debug)]
-pub(super) struct Assignments<'a> {
+pub(super) struct Assignments {
     pub(super) values: BTreeMap<String, Assigned>,
     pub(super) problems: Vec<Problem>,
-    names: &'a Names,
-    docs: &'a BTreeMap<String, KeyDoc>,
+    names: &'static Names,
+    docs: &'static BTreeMap<String, KeyDoc>,
 }
 
-impl<'a> Assignments<'a> {
-    pub(super) fn new(names: &'a Names, docs: &'a BTreeMap<String, KeyDoc>) -> Self {
+impl Assignments {
+    pub(super) fn new(names: &'static Names, docs: &'static BTreeMap<String, KeyDoc>) -> Self {
         Self { values: BTreeMap::new(), problems: Vec::new(), names, docs }
     }
 

@@ -89,8 +89,7 @@ fn resolve(
     dot_env: &BTreeMap<String, String>,
     request: &LoadRequest,
 ) -> Result<Loaded, ConfigError> {
-    let (names, docs) = (Names::new(), key_docs());
-    let mut assignments = Assignments::new(&names, &docs);
+    let mut assignments = Assignments::new(Names::all(), key_docs());
     if let Some((root, name)) = yaml {
         assignments.yaml(root, name);
     }
@@ -103,7 +102,7 @@ fn resolve(
     assignments.overrides(&request.overrides);
     let Assignments { values, mut problems, .. } = assignments;
 
-    let config = merge(&values, &docs, &mut problems)?;
+    let config = merge(&values, key_docs(), &mut problems)?;
     let secrets = gather_secrets(&config, dot_env, &request.environment, &mut problems);
     problems.extend(values.iter().filter_map(|(key, assigned)| leaked_secret(key, assigned, &secrets)));
 

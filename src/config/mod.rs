@@ -23,6 +23,7 @@ mod text;
 mod tree;
 mod urls;
 pub mod validate;
+mod version_choice;
 mod yaml;
 
 pub use docs::{KeyDoc, key_docs};
@@ -44,3 +45,4 @@ pub use size::PoolSize;
 pub use snapshot::{Change, diff, diff_snapshot};
 pub use urls::{BaseUrls, REDACTED, check_base_url, names_a_secret, redact_urls};
 pub use validate::Violation;
+pub use version_choice::VersionChoice;

@@ -1,6 +1,7 @@
 //! Which names a key goes by, and what is nearest to one that does not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use super::RunConfig;
 use super::urls::names_a_secret;
@@ -31,7 +32,13 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new() -> Self {
+    /// The names of this version.
+    pub(super) fn all() -> &'static Self {
+        static NAMES: LazyLock<Names> = LazyLock::new(Names::new);
+        &NAMES
+    }
+
+    fn new() -> Self {
         let mut leaves: BTreeSet<String> = RunConfig::default().keys().into_iter().map(|row| row.key).collect();
         let role_keys: Vec<String> =
             leaves.iter().filter_map(|key| key.strip_prefix("llm.search.").map(str::to_owned)).collect();
@@ -121,10 +128,10 @@ pub(super) fn refusal(dotted: &str) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// Leaf names, also with their group in front, that name one key only. Model roles share their names and have none.
+/// Leaf names, also with their group in front, that name one key only. Those of models have none.
 fn flat_names(leaves: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut owners: BTreeMap<String, BTreeSet<&String>> = BTreeMap::new();
-    for leaf in leaves.iter().filter(|leaf| !leaf.starts_with("llm.")) {
+    for leaf in leaves.iter().filter(|leaf| !leaf.starts_with("llm.") && !leaf.starts_with("sim.")) {
         let Some((group, name)) = leaf.split_once('.') else { continue };
         owners.entry(name.to_owned()).or_default().insert(leaf);
         owners.entry(format!("{group}_{name}")).or_default().insert(leaf);
@@ -142,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_key_has_one_canonical_path_whatever_it_is_called() {
-        let names = Names::new();
+        let names = Names::all();
         for (name, path) in [
             ("gate.e_confirm", "gate.e_confirm"),
             ("gate.gate_e_confirm", "gate.e_confirm"),
@@ -164,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_nearest_key_is_suggested() {
-        let names = Names::new();
+        let names = Names::all();
         assert_eq!(names.nearest("gate.e_confrim"), Some("gate.e_confirm"));
         assert_eq!(names.nearest("gate.batch_size"), Some("minibatch.batch_size"));
         assert_eq!(names.nearest("agnet"), Some("agent"));
@@ -174,7 +181,7 @@ mod tests {
 
     #[test]
     fn variables_of_the_environment_are_unambiguous() {
-        let names = Names::new();
+        let names = Names::all();
         let variables: BTreeSet<String> = names.leaves.iter().map(|leaf| leaf.replace('.', "__")).collect();
         assert_eq!(variables.len(), names.leaves.len());
         assert!(names.leaves.iter().all(|leaf| !leaf.contains("__")));

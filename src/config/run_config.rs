@@ -7,6 +7,7 @@ use super::groups::{
     AgentGroup, DataGroup, EditsGroup, EpochsGroup, GateGroup, MinibatchGroup, PoolsGroup, RunGroup, SlowGroup,
 };
 use super::models::LlmGroup;
+use crate::sim::model::SimSettings;
 
 /// The configuration of a run, frozen once loaded (design 02). It holds no secret.
 ///
@@ -36,4 +37,6 @@ pub struct RunConfig {
     pub slow: SlowGroup,
     /// Model access.
     pub llm: LlmGroup,
+    /// The simulated model, for roles whose provider is `sim`.
+    pub sim: SimSettings,
 }

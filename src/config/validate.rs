@@ -54,6 +54,7 @@ pub fn shape(config: &RunConfig) -> Vec<Violation> {
         role_shape(role, config.llm.role(role), &mut check);
     }
     spending_shape(config, &mut check);
+    sim_shape(config, &mut check);
     let (data, epochs) = (&config.data, &config.epochs);
     check.that(!config.run.workspace.as_os_str().is_empty(), "run.workspace", "must not be empty");
     check.that(!data.questions.as_os_str().is_empty(), "data.questions", "must not be empty");
@@ -77,8 +78,11 @@ pub fn edit_budget(config: &RunConfig) -> Vec<Violation> {
     );
     check.that(edits.appendix_consolidate_threshold >= 2, "edits.appendix_consolidate_threshold", "must be at least 2");
     check.that(edits.max_skill_tokens >= 1, "edits.max_skill_tokens", "must be at least 1");
-    for heading in &edits.frozen_headings {
-        check.that(!heading.trim().is_empty(), "edits.frozen_headings", "must not hold an empty heading");
+    for (key, headings) in [
+        ("edits.frozen_system_headings", &edits.frozen_system_headings),
+        ("edits.frozen_tool_headings", &edits.frozen_tool_headings),
+    ] {
+        check.that(headings.iter().all(|heading| !heading.trim().is_empty()), key, "must not hold an empty heading");
     }
     check.0
 }
@@ -296,6 +300,24 @@ fn spending_shape(config: &RunConfig, check: &mut Check) {
             "add it as 'name: {prompt: …, completion: …}' in US dollars per million tokens; 0 for a model of your own",
         );
     }
+}
+
+fn sim_shape(config: &RunConfig, check: &mut Check) {
+    for row in config.keys().into_iter().filter(|row| row.key.starts_with("sim.")) {
+        let value = row.value.as_f64().unwrap_or(-1.0);
+        match row.key.as_str() {
+            "sim.latency_ms" | "sim.latency_sigma" | "sim.wrong_latency_factor" => {
+                check.that((0.0..=1e9).contains(&value), &row.key, "must be at least 0");
+            }
+            _ => check.that((0.0..=1.0).contains(&value), &row.key, "must be a probability, 0 to 1"),
+        }
+    }
+    let writer = &config.sim.writer;
+    check.that(
+        writer.miss + writer.damage <= 1.0,
+        "sim.writer.miss",
+        "and sim.writer.damage must not exceed 1 together",
+    );
 }
 
 /// Letters, digits and `_`, not beginning with a digit. A key pasted here by mistake mostly has a `-`.

@@ -10,3 +10,5 @@ pub mod gate_simulation;
 pub mod intervals;
 pub mod ladder;
 pub mod pools;
+pub mod versions;
+pub mod workspace;

@@ -7,6 +7,7 @@ mod gate_support;
 mod support;
 
 mod cli_basics;
+mod config;
 mod gate_cli;
 mod gate_executor;
 mod gate_inflation;

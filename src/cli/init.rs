@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::{CliError, Context};
-use crate::assets::default_skills;
-use crate::harness::versions::FileSet;
+use crate::assets::{default_prompts, default_skills};
+use crate::domain::FileName;
 use crate::harness::workspace::{FirstTexts, InitReport, init};
 
 #[derive(Debug, clap::Args)]
@@ -27,8 +27,8 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
 }
 
 fn built_in() -> FirstTexts {
-    let skills = default_skills().into_iter().map(|(name, text)| (name, text.to_owned())).collect();
-    FirstTexts { skills, prompts: FileSet::new() }
+    let owned = |texts: Vec<(FileName, &str)>| texts.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
+    FirstTexts { skills: owned(default_skills()), prompts: owned(default_prompts()) }
 }
 
 fn print(report: &InitReport, context: &mut Context) -> Result<(), CliError> {

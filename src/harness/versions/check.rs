@@ -159,6 +159,13 @@ mod tests {
     }
 
     #[test]
+    fn the_built_in_prompts_are_a_version() {
+        let files: FileSet =
+            crate::assets::default_prompts().into_iter().map(|(name, text)| (name, text.to_owned())).collect();
+        assert_eq!(check_set(VersionKind::Prompts, &files), []);
+    }
+
+    #[test]
     fn everything_wrong_with_skills_is_told_at_once() {
         let long = format!(
             "---\nname: n\ndescription: d\ntask_type: C\n---\n<!-- MOMENTUM_START -->{}<!-- MOMENTUM_END -->",

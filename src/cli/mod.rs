@@ -3,15 +3,22 @@
 //! One file per command: `Args` (clap) and `run(&Args, &mut Context)`. Data goes to
 //! [`Context::out`], logs and progress to stderr.
 
+mod answer;
 mod completions;
 mod config;
 mod context;
+mod export;
 mod gate;
 mod init;
+mod inspect;
+mod progress;
 mod report;
+mod rescore;
+mod runtime;
 mod settings;
 mod sim;
 mod skills;
+mod status;
 mod store;
 mod table;
 mod text;
@@ -21,6 +28,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::store::rows::RunMode;
 
 pub use context::Context;
 pub use report::CliError;
@@ -59,6 +68,18 @@ enum Command {
     Gate(gate::Args),
     /// The store of the workspace: its health, its size, its digest.
     Store(store::Args),
+    /// Answer questions with the current skills and prompts.
+    Infer(answer::Args),
+    /// Evaluate a version pair on the questions.
+    Eval(answer::Args),
+    /// Read stored answers again with the rules of this program, without any call.
+    Rescore(rescore::Args),
+    /// Where the run is: progress, rate, spend, waits.
+    Status(status::Args),
+    /// What the store knows: runs, questions, traces, model use.
+    Inspect(inspect::Args),
+    /// Write the tables as Parquet or JSON Lines.
+    Export(export::Args),
     /// The simulated world: generate videos and questions with known answers.
     Sim(sim::Args),
 }
@@ -89,6 +110,12 @@ fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
         Command::Config(args) => config::run(args, context),
         Command::Gate(args) => gate::run(args, context),
         Command::Store(args) => store::run(args, context),
+        Command::Infer(args) => answer::run(args, RunMode::Infer, context),
+        Command::Eval(args) => answer::run(args, RunMode::Eval, context),
+        Command::Rescore(args) => rescore::run(args, context),
+        Command::Status(args) => status::run(args, context),
+        Command::Inspect(args) => inspect::run(args, context),
+        Command::Export(args) => export::run(args, context),
         Command::Sim(args) => sim::run(args, context),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Question, QuestionId, TaskType};
-use crate::sim::world::Strategy;
+use crate::sim::world::{Strategy, Truth, question_fingerprint};
 
 /// One question and what it takes to answer it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,18 @@ impl SimTruth {
         }
         truth.questions = questions;
         truth
+    }
+
+    /// The questions of a generated world with what its truth file says of them. Questions that the truth does not
+    /// know, or knows under another wording, are left out.
+    #[must_use]
+    pub fn of_world(questions: &[Question], truth: &Truth) -> Self {
+        let known = questions.iter().filter_map(|question| {
+            let told = truth.questions.get(&question.question_id)?;
+            let same = told.fingerprint == question_fingerprint(question);
+            same.then(|| TruthQuestion { question: question.clone(), strategies: told.strategies.clone() })
+        });
+        Self::new(known.collect())
     }
 
     /// The first question of which `text` holds the wording on a line of its own (after a label such as

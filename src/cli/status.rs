@@ -1,0 +1,58 @@
+//! `trm status`: where the run is, rate, spend, time left, retries and waits.
+
+use super::settings::find_workspace;
+use super::text::printable;
+use super::{CliError, Context};
+use crate::domain::RunId;
+use crate::inspect::{StatusView, status};
+use crate::store::StoreReader;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The run; the newest one if absent.
+    run: Option<RunId>,
+}
+
+pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
+    let reader = StoreReader::open(find_workspace(context)?.store())?;
+    let view = status(&reader.snapshot()?, args.run.as_ref(), jiff::Timestamp::now().as_millisecond())?;
+    if context.json() {
+        return context.write_json(&view);
+    }
+    match view {
+        Some(view) => show(&view, context),
+        None => context.line("no run yet: 'trm eval' or 'trm infer' begins one"),
+    }
+}
+
+fn show(view: &StatusView, context: &mut Context) -> Result<(), CliError> {
+    let work = match (view.working, view.run.state) {
+        (true, _) => "working",
+        (false, "unfinished") => "stopped; the same command goes on where it was",
+        (false, _) => "not working",
+    };
+    context.line(format_args!("run {} ({}, {}): {work}", view.run.run_id, view.run.mode, view.run.state))?;
+    if let (Some(activity), Some((done, total))) = (&view.activity, view.progress) {
+        let scope = view.scope.as_deref().unwrap_or("-");
+        context.line(format_args!("{scope} {activity}: {done} of {total}"))?;
+    }
+    if let Some(rate) = view.per_minute {
+        let eta = view.eta_s.map_or_else(|| "-".to_owned(), |s| format!("{:.0} min", (s / 60.0).ceil()));
+        context.line(format_args!("{rate:.0} a minute, {eta} left, {} in flight", view.in_flight.unwrap_or(0)))?;
+    }
+    if let (Some(retries), Some(waiting), Some(cost)) = (view.retries, view.waiting, view.cost_usd) {
+        context.line(format_args!("{retries} retries, {waiting} calls waiting, ${cost:.4} spent"))?;
+    }
+    for role in view.llm.iter().flat_map(|llm| llm.get("roles").and_then(|roles| roles.as_array())).flatten() {
+        let text = |key: &str| role.get(key).map(ToString::to_string).unwrap_or_default();
+        context.line(printable(&format!(
+            "{} {}: {} in flight, failed tries {}, errors {}",
+            text("role"),
+            text("model"),
+            text("in_flight"),
+            text("failed_tries"),
+            text("errors")
+        )))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,324 @@
+//! The loop over a phase's questions: what is durable is skipped, the rest runs, each answer is stored as it comes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+
+use super::convert::{AnswerPlace, add_answer, add_calls};
+use super::guard::{GuardBreach, check_guard};
+use super::plan::{AnswerPlan, Answered, Bench};
+use super::tally::{Report, Tally};
+use crate::agent::{
+    Agent, AgentInterrupted, AgentRecord, CallPlace, Outcome as AgentOutcome, VideoEnvironment, answer_question,
+};
+use crate::data::DataError;
+use crate::domain::{ExitClass, Fault, Question, QuestionId};
+use crate::runtime;
+use crate::store::rows::{Heartbeat, Outcome, Prediction};
+use crate::store::{AnswerKey, Batch, StoreError};
+
+/// How often displays and the heartbeat are refreshed.
+const PULSE: Duration = Duration::from_secs(1);
+
+/// Why a phase ended before all its questions were answered. What was answered is durable.
+#[derive(Debug, thiserror::Error)]
+pub enum InferenceError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A video's tree is missing or unusable.
+    #[error("answer question {question}")]
+    Video {
+        /// The question.
+        question: QuestionId,
+        /// Why.
+        source: DataError,
+    },
+    /// The user asked to stop.
+    #[error("finish {phase}: interrupted after {done} of {total} questions")]
+    Interrupted {
+        /// The phase.
+        phase: String,
+        /// Durable answers.
+        done: usize,
+        /// All questions.
+        total: usize,
+    },
+    /// The budget is spent.
+    #[error("finish {phase}: the budget is spent after {done} of {total} questions")]
+    Budget {
+        /// The phase.
+        phase: String,
+        /// Durable answers.
+        done: usize,
+        /// All questions.
+        total: usize,
+    },
+    /// Too many technical failures.
+    #[error(transparent)]
+    Guard(#[from] GuardBreach),
+    /// A question's task panicked: a bug.
+    #[error("answer question {0}: the work on it ended unexpectedly")]
+    Panic(QuestionId),
+}
+
+impl Fault for InferenceError {
+    fn class(&self) -> ExitClass {
+        match self {
+            Self::Store(error) => error.class(),
+            Self::Video { source, .. } => source.class(),
+            Self::Interrupted { .. } => ExitClass::Interrupted,
+            Self::Budget { .. } => ExitClass::Budget,
+            Self::Guard(breach) => breach.class(),
+            Self::Panic(_) => ExitClass::Internal,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Store(error) => error.code(),
+            Self::Video { source, .. } => source.code(),
+            Self::Interrupted { .. } => "run.interrupted",
+            Self::Budget { .. } => "run.budget",
+            Self::Guard(breach) => breach.code(),
+            Self::Panic(_) => "run.panic",
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Store(error) => error.hint(),
+            Self::Video { source, .. } => source.hint(),
+            Self::Interrupted { .. } => Some("the same command goes on where it stopped".into()),
+            Self::Budget { .. } => Some(
+                "raise llm.budget.max_usd or llm.budget.max_tokens; the same command goes on where it stopped".into(),
+            ),
+            Self::Guard(breach) => breach.hint(),
+            Self::Panic(_) => Some("this is a bug: please report it with the log".into()),
+        }
+    }
+}
+
+/// Answers every question of the plan and returns all answers, by question id.
+///
+/// Answers of an earlier session that are no technical failures are kept as they are. Every answer is durable, with its
+/// trace and calls, before it counts; a question that is cut off leaves no row.
+///
+/// # Errors
+/// [`InferenceError`]; nothing runs any more when it is returned.
+pub async fn answer_all(
+    bench: &Bench,
+    plan: &AnswerPlan,
+    guard_limit: f64,
+    report: &dyn Report,
+) -> Result<Vec<Answered>, InferenceError> {
+    let mut work = Work::begin(bench, plan, report)?;
+    let result = work.run().await;
+    work.flush_calls().await?;
+    result?;
+    let answers = std::mem::take(&mut work.answers);
+    let outcomes = answers.values().map(|prediction| (prediction.outcome, prediction.error.as_deref()));
+    check_guard(&plan.phase.to_string(), outcomes, guard_limit)?;
+    Ok(answers.into_iter().map(|(question, prediction)| Answered { question, prediction }).collect())
+}
+
+struct Work<'a> {
+    bench: &'a Bench,
+    plan: &'a AnswerPlan,
+    report: &'a dyn Report,
+    place: CallPlace,
+    answers: BTreeMap<QuestionId, Prediction>,
+    tally: Tally,
+}
+
+type Finished = (Question, Result<Vec<AgentRecord>, Cut>);
+
+/// Why a question left no record.
+enum Cut {
+    Interrupted(AgentInterrupted),
+    Video(DataError),
+    Panic,
+}
+
+impl<'a> Work<'a> {
+    fn begin(bench: &'a Bench, plan: &'a AnswerPlan, report: &'a dyn Report) -> Result<Self, StoreError> {
+        let mut tally = Tally::new(plan.questions.len());
+        let mut answers = BTreeMap::new();
+        let wanted: std::collections::BTreeSet<&QuestionId> = plan.questions.iter().map(|q| &q.question_id).collect();
+        let stored = bench.store.snapshot()?.rows_of::<Prediction>(&plan.run, plan.scope, &plan.phase)?;
+        for (AnswerKey { question, .. }, prediction) in stored {
+            if prediction.outcome != Outcome::Infra && wanted.contains(&question) {
+                tally.add(prediction.outcome);
+                tally.resumed += 1;
+                answers.insert(question, prediction);
+            }
+        }
+        let place = CallPlace {
+            phase_run: plan.phase.run_id(&plan.run, plan.scope),
+            phase_path: plan.phase.path(plan.scope),
+            sample: 0,
+        };
+        Ok(Self { bench, plan, report, place, answers, tally })
+    }
+
+    async fn run(&mut self) -> Result<(), InferenceError> {
+        let agent = self.bench.agent(Arc::clone(&self.plan.texts));
+        let mut waiting = self.plan.questions.iter().filter(|q| !self.answers.contains_key(&q.question_id)).cloned();
+        let waiting: Vec<Question> = waiting.by_ref().collect();
+        let mut waiting = waiting.into_iter();
+        let mut running = FuturesUnordered::new();
+        let mut pulse = tokio::time::interval(PULSE);
+        loop {
+            while running.len() < self.bench.concurrency.max(1) && !self.bench.stop.is_stopped() {
+                let Some(question) = waiting.next() else { break };
+                running.push(self.launch(&agent, question));
+            }
+            self.tally.in_flight = running.len();
+            self.show();
+            if running.is_empty() {
+                break;
+            }
+            tokio::select! {
+                () = self.bench.stop.stopped() => {
+                    // What runs is given up: a cut-off question leaves no row, and its calls are in the cache.
+                    drop(running);
+                    return Err(self.interrupted());
+                }
+                Some(finished) = running.next() => self.finish(finished).await?,
+                _ = pulse.tick() => self.beat().await?,
+            }
+        }
+        if self.bench.stop.is_stopped() && self.tally.done < self.tally.total {
+            return Err(self.interrupted());
+        }
+        Ok(())
+    }
+
+    /// Starts the work on one question as a task of its own, so that both cores are used.
+    fn launch(&self, agent: &Agent, question: Question) -> impl Future<Output = Finished> + use<> {
+        let (agent, place) = (agent.clone(), self.place.clone());
+        let (trees, samples) = (Arc::clone(&self.bench.trees), self.bench.samples.max(1));
+        let asked = question.clone();
+        let task = runtime::spawn(async move {
+            let video = asked.video_id.clone();
+            let opened = tokio::task::spawn_blocking(move || {
+                let tree = trees.get(&video)?;
+                Ok(VideoEnvironment::new(Arc::new(tree.tree.clone()), Some(trees.video_dir(&video))))
+            });
+            let environment = opened.await.map_err(|_| Cut::Panic)?.map_err(Cut::Video)?;
+            let mut records = Vec::new();
+            for sample in 0..samples {
+                let place = CallPlace { sample, ..place.clone() };
+                let record = answer_question(&agent, &environment, &asked, &place).await;
+                records.push(record.map_err(Cut::Interrupted)?);
+            }
+            Ok(records)
+        });
+        async move { (question, task.await.unwrap_or(Err(Cut::Panic))) }
+    }
+
+    async fn finish(&mut self, (question, result): Finished) -> Result<(), InferenceError> {
+        let samples = match result {
+            Ok(samples) => samples,
+            Err(Cut::Interrupted(interrupted)) if interrupted.by_budget => return Err(self.out_of_budget()),
+            Err(Cut::Interrupted(_)) => return Err(self.interrupted()),
+            Err(Cut::Video(source)) => return Err(InferenceError::Video { question: question.question_id, source }),
+            Err(Cut::Panic) => return Err(InferenceError::Panic(question.question_id)),
+        };
+        let Some(chosen) = majority(&samples) else { return Err(InferenceError::Panic(question.question_id)) };
+        let (plan, mut batch) = (self.plan, Batch::new());
+        batch.label("answer");
+        let place = AnswerPlace {
+            run: &plan.run,
+            scope: plan.scope,
+            phase: &plan.phase,
+            versions: plan.versions,
+            now_ms: now_ms(),
+        };
+        let prediction = add_answer(&mut batch, &place, &question, chosen, &samples);
+        let calls = self.bench.sink.take(&self.place.phase_run, question.question_id.as_str());
+        let group = plan.phase.to_string();
+        add_calls(&mut batch, &plan.run, plan.scope, &group, question.question_id.as_str(), &calls);
+        self.bench.store.write(batch).await?;
+        self.tally.add(prediction.outcome);
+        self.answers.insert(question.question_id, prediction);
+        // Ten failures and nothing else: the rest would fail too.
+        if self.tally.infra >= 10 && self.tally.infra == self.tally.done - self.tally.resumed {
+            let outcomes = self.answers.values().filter(|prediction| prediction.outcome == Outcome::Infra);
+            let outcomes = outcomes.map(|prediction| (prediction.outcome, prediction.error.as_deref()));
+            check_guard(&group, outcomes, 0.0)?;
+        }
+        Ok(())
+    }
+
+    /// Calls of questions that were cut off were paid for all the same.
+    async fn flush_calls(&self) -> Result<(), StoreError> {
+        let mut batch = Batch::new();
+        for (item, calls) in self.bench.sink.take_phase(&self.place.phase_run) {
+            let group = self.plan.phase.to_string();
+            add_calls(&mut batch, &self.plan.run, self.plan.scope, &group, &item, &calls);
+        }
+        if batch.is_empty() { Ok(()) } else { self.bench.store.write(batch).await }
+    }
+
+    fn show(&self) {
+        let waiting = self.bench.hub.status().waiting_line();
+        self.report.update(&self.plan.phase.to_string(), &self.tally, waiting.as_deref());
+    }
+
+    async fn beat(&self) -> Result<(), StoreError> {
+        self.show();
+        let status = self.bench.hub.status();
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        let heartbeat = Heartbeat {
+            at_ms: now_ms(),
+            pid: std::process::id(),
+            scope: Some(self.plan.scope),
+            activity: self.plan.phase.to_string(),
+            done: count(self.tally.done),
+            total: count(self.tally.total),
+            in_flight: u32::try_from(self.tally.in_flight).unwrap_or(u32::MAX),
+            per_minute: self.tally.per_minute(),
+            retries: status.roles.iter().map(|role| role.retries).sum(),
+            waiting: u32::try_from(status.roles.iter().flat_map(|r| &r.waiting).map(|w| w.calls).sum::<u64>())
+                .unwrap_or(u32::MAX),
+            cost_usd: status.budget.spent.usd(),
+            details: serde_json::to_string(&status).unwrap_or_default(),
+        };
+        let mut batch = Batch::new();
+        batch.put_heartbeat(&self.plan.run, &heartbeat);
+        self.bench.store.write(batch).await
+    }
+
+    fn interrupted(&self) -> InferenceError {
+        let phase = self.plan.phase.to_string();
+        InferenceError::Interrupted { phase, done: self.answers.len(), total: self.tally.total }
+    }
+
+    fn out_of_budget(&self) -> InferenceError {
+        let phase = self.plan.phase.to_string();
+        InferenceError::Budget { phase, done: self.answers.len(), total: self.tally.total }
+    }
+}
+
+/// The sample whose letter most samples gave (ties: the earliest); technical failures only count if there is nothing else.
+fn majority(samples: &[AgentRecord]) -> Option<&AgentRecord> {
+    let votes = |record: &AgentRecord| {
+        samples.iter().filter(|other| other.outcome != AgentOutcome::Infra && other.answer() == record.answer()).count()
+    };
+    let usable = samples.iter().filter(|record| record.outcome != AgentOutcome::Infra);
+    let best = usable.max_by(|a, b| {
+        let by_letter = a.answer().is_some().cmp(&b.answer().is_some());
+        by_letter.then(votes(a).cmp(&votes(b))).then(b.sample.cmp(&a.sample))
+    });
+    best.or_else(|| samples.first())
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -8,6 +8,7 @@ mod support;
 
 mod cli_basics;
 mod config;
+mod eval;
 mod gate_cli;
 mod gate_executor;
 mod gate_inflation;

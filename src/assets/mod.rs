@@ -8,4 +8,4 @@ mod workspace;
 pub use judge::{default_judge_templates, default_writer_templates, judge_templates, writer_templates};
 pub use prompts::default_prompts;
 pub use skills::default_skills;
-pub use workspace::{CONFIG_TEMPLATE, ENV_EXAMPLE, GITIGNORE};
+pub use workspace::{CONFIG_TEMPLATE, ENV_EXAMPLE, EXAMPLE_TEMPLATE, GITIGNORE};

@@ -5,12 +5,17 @@ use std::path::PathBuf;
 use super::{CliError, Context};
 use crate::assets::{default_prompts, default_skills};
 use crate::domain::FileName;
-use crate::harness::workspace::{FirstTexts, InitReport, init};
+use crate::harness::workspace::{InitReport, InitRequest, init};
+use crate::sim::world::{WorldSpec, generate};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The folder to make a workspace of; created if absent. The default is the current folder, or that of -C.
     folder: Option<PathBuf>,
+
+    /// With the bundled example: generated videos and questions, and the simulated model. Needs no key, no network.
+    #[arg(long)]
+    example: bool,
 }
 
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
@@ -19,19 +24,17 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
         Some(folder) => folder.clone(),
         None => context.directory().to_owned(),
     };
-    let report = init(&folder, &built_in())?;
+    let example = if args.example { Some(generate(&WorldSpec::default())?) } else { None };
+    let owned = |texts: Vec<(FileName, &str)>| texts.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
+    let request = InitRequest { skills: owned(default_skills()), prompts: owned(default_prompts()), example };
+    let report = init(&folder, &request)?;
     if context.json() {
         return context.write_json(&report);
     }
-    print(&report, context)
+    print(&report, args.example, context)
 }
 
-fn built_in() -> FirstTexts {
-    let owned = |texts: Vec<(FileName, &str)>| texts.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
-    FirstTexts { skills: owned(default_skills()), prompts: owned(default_prompts()) }
-}
-
-fn print(report: &InitReport, context: &mut Context) -> Result<(), CliError> {
+fn print(report: &InitReport, example: bool, context: &mut Context) -> Result<(), CliError> {
     let folder = report.folder.display();
     if report.was_workspace && report.created.is_empty() {
         return context.line(format_args!("{folder} is a workspace already; nothing was changed"));
@@ -40,6 +43,9 @@ fn print(report: &InitReport, context: &mut Context) -> Result<(), CliError> {
     context.line(format_args!("{verb} the workspace {folder}: {}", report.created.join(", ")))?;
     if !report.kept.is_empty() {
         context.line(format_args!("left as they are: {}", report.kept.join(", ")))?;
+    }
+    if example {
+        return context.line(format_args!("next: 'trm -C {folder} doctor' (simulated model)"));
     }
     context.line("next: copy .env.example to .env, name your model in trm.yaml, then 'trm import questions PATH'")
 }

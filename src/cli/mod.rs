@@ -7,6 +7,7 @@ mod answer;
 mod completions;
 mod config;
 mod context;
+mod doctor;
 mod export;
 mod gate;
 mod init;
@@ -64,6 +65,8 @@ enum Command {
     Skills(skills::Args),
     /// What is configured, where it is from, whether it is right.
     Config(config::Args),
+    /// Check workspace, store, data, disk, models and cache; one line each, with remedies.
+    Doctor(doctor::Args),
     /// The gate's decisions: evaluate, play, simulate, audit.
     Gate(gate::Args),
     /// The store of the workspace: its health, its size, its digest.
@@ -108,6 +111,7 @@ fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
         Command::Init(args) => init::run(args, context),
         Command::Skills(args) => skills::run(args, context),
         Command::Config(args) => config::run(args, context),
+        Command::Doctor(args) => doctor::run(args, context),
         Command::Gate(args) => gate::run(args, context),
         Command::Store(args) => store::run(args, context),
         Command::Infer(args) => answer::run(args, RunMode::Infer, context),

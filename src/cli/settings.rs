@@ -58,7 +58,8 @@ impl ConfigArgs {
         Ok(Session { workspace, loaded })
     }
 
-    fn settings(&self, flags: Vec<Override>) -> Result<Settings, CliError> {
+    /// What the arguments and the environment set.
+    pub(super) fn settings(&self, flags: Vec<Override>) -> Result<Settings, CliError> {
         let mut overrides = flags;
         for (index, text) in self.set.iter().enumerate() {
             let (key, value) = text.split_once('=').ok_or(SetError(index + 1))?;

@@ -2,6 +2,7 @@
 
 pub mod batching;
 pub mod correctness;
+pub mod doctor;
 pub mod evaluation;
 pub mod gate_eval;
 pub mod gate_executor;

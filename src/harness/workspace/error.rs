@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::config::ConfigError;
 use crate::domain::{ExitClass, Fault, Problem};
+use crate::sim::world::WorldError;
 use crate::store::StoreError;
 
 /// Why a workspace was not found, opened or made.
@@ -30,14 +31,6 @@ pub enum WorkspaceError {
         /// What is in it, in words.
         holds: String,
     },
-    /// The folder holds files that would be overwritten.
-    #[error("make a workspace of {}: files are in the way: {}", folder.display(), names.join(", "))]
-    InTheWay {
-        /// The folder.
-        folder: PathBuf,
-        /// The files.
-        names: Vec<String>,
-    },
     /// The operating system refused.
     #[error("{action} {}", path.display())]
     Io {
@@ -51,6 +44,9 @@ pub enum WorkspaceError {
     /// The configuration cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The example cannot be written.
+    #[error(transparent)]
+    Example(#[from] WorldError),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -65,11 +61,10 @@ impl WorkspaceError {
 impl Fault for WorkspaceError {
     fn class(&self) -> ExitClass {
         match self {
-            Self::NotFound { .. } | Self::NoWorkspace { .. } | Self::Exists { .. } | Self::InTheWay { .. } => {
-                ExitClass::Usage
-            }
+            Self::NotFound { .. } | Self::NoWorkspace { .. } | Self::Exists { .. } => ExitClass::Usage,
             Self::Io { .. } => ExitClass::Internal,
             Self::Config(error) => error.class(),
+            Self::Example(error) => error.class(),
             Self::Store(error) => error.class(),
         }
     }
@@ -79,9 +74,9 @@ impl Fault for WorkspaceError {
             Self::NotFound { .. } => "workspace.not_found",
             Self::NoWorkspace { .. } => "workspace.not_one",
             Self::Exists { .. } => "workspace.exists",
-            Self::InTheWay { .. } => "workspace.in_the_way",
             Self::Io { .. } => "workspace.io",
             Self::Config(error) => error.code(),
+            Self::Example(error) => error.code(),
             Self::Store(error) => error.code(),
         }
     }
@@ -93,9 +88,9 @@ impl Fault for WorkspaceError {
             Self::Exists { holds, .. } => {
                 format!("nothing was changed; it holds {holds}. Choose another folder, or go on working in this one")
             }
-            Self::InTheWay { .. } => "nothing was changed; choose another folder or move these away".to_owned(),
             Self::Io { .. } => "check that the folder exists, is writable, and that its disk has room".to_owned(),
             Self::Config(error) => return error.hint(),
+            Self::Example(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
         })
     }
@@ -106,8 +101,8 @@ impl Fault for WorkspaceError {
             Self::NotFound { .. }
             | Self::NoWorkspace { .. }
             | Self::Exists { .. }
-            | Self::InTheWay { .. }
             | Self::Io { .. }
+            | Self::Example(_)
             | Self::Store(_) => &[],
         }
     }

@@ -8,20 +8,23 @@ use serde::Serialize;
 
 use super::find::CONFIG_FILE;
 use super::{Workspace, WorkspaceError};
-use crate::assets::{CONFIG_TEMPLATE, ENV_EXAMPLE, GITIGNORE};
+use crate::assets::{CONFIG_TEMPLATE, ENV_EXAMPLE, EXAMPLE_TEMPLATE, GITIGNORE};
 use crate::config::RunConfig;
 use crate::domain::VersionName;
 use crate::harness::versions::{FileSet, initial_batch};
+use crate::sim::world::World;
 use crate::store::rows::VersionKind;
 use crate::store::{OpenOptions, Snapshot, Store, StoreReader};
 
-/// The texts of the first versions.
+/// What a new workspace begins with.
 #[derive(Debug, Clone, Default)]
-pub struct FirstTexts {
-    /// Skills.
+pub struct InitRequest {
+    /// The files of skills `v1`.
     pub skills: FileSet,
-    /// Prompts.
+    /// The files of prompts `v1`.
     pub prompts: FileSet,
+    /// The bundled example's videos and questions; the configuration then uses the simulated model.
+    pub example: Option<World>,
 }
 
 /// What making a workspace did.
@@ -42,12 +45,12 @@ pub struct InitReport {
 /// `trm.yaml` is written last, so that a folder whose making was interrupted is none yet and can be made again.
 ///
 /// # Errors
-/// The folder is a workspace that holds something, or cannot be written.
-pub fn init(folder: &Path, first: &FirstTexts) -> Result<InitReport, WorkspaceError> {
+/// The folder is a workspace that holds something, files of the example are in the way, or it cannot be written.
+pub fn init(folder: &Path, request: &InitRequest) -> Result<InitReport, WorkspaceError> {
     let was_workspace = folder.join(CONFIG_FILE).is_file();
     let workspace = Workspace::unchecked(folder.to_owned());
     if was_workspace {
-        refuse_if_used(&workspace)?;
+        refuse_if_used(&workspace, request.example.is_some())?;
     }
     let mut report = InitReport { folder: folder.to_owned(), was_workspace, created: Vec::new(), kept: Vec::new() };
     create_folder(folder)?;
@@ -59,9 +62,14 @@ pub fn init(folder: &Path, first: &FirstTexts) -> Result<InitReport, WorkspaceEr
         let is_new = write_new(&folder.join(name), text)?;
         report.note(name, is_new);
     }
-    let is_new = first_versions(&workspace.store(), first)?;
+    if let Some(world) = &request.example {
+        let written = world.write_to(folder, false)?;
+        report.created.push(format!("{} files of the example", written.files));
+    }
+    let is_new = first_versions(&workspace.store(), request)?;
     report.note("trm.redb", is_new);
-    let is_new = write_new(&workspace.config_file(), CONFIG_TEMPLATE)?;
+    let template = if request.example.is_some() { EXAMPLE_TEMPLATE } else { CONFIG_TEMPLATE };
+    let is_new = write_new(&workspace.config_file(), template)?;
     report.note(CONFIG_FILE, is_new);
     Ok(report)
 }
@@ -73,8 +81,12 @@ impl InitReport {
 }
 
 /// A workspace in which something was done is not made again, by mistake or otherwise.
-fn refuse_if_used(workspace: &Workspace) -> Result<(), WorkspaceError> {
+fn refuse_if_used(workspace: &Workspace, for_example: bool) -> Result<(), WorkspaceError> {
     let mut holds = Vec::new();
+    if for_example {
+        // Its trm.yaml names other models and data than the example's.
+        holds.push("a configuration".to_owned());
+    }
     if workspace.store().exists() {
         let snapshot = StoreReader::open(workspace.store())?.snapshot()?;
         holds.extend(held_by_store(&snapshot)?);
@@ -108,12 +120,12 @@ fn held_by_store(snapshot: &Snapshot<'_>) -> Result<Vec<String>, WorkspaceError>
 }
 
 /// Whether the store got its first versions now.
-fn first_versions(path: &Path, first: &FirstTexts) -> Result<bool, WorkspaceError> {
+fn first_versions(path: &Path, request: &InitRequest) -> Result<bool, WorkspaceError> {
     if path.exists() && StoreReader::open(path)?.snapshot()?.latest_version(VersionKind::Skills)?.is_some() {
         return Ok(false);
     }
     let store = Store::open(path, &OpenOptions::creating())?;
-    store.write_blocking(initial_batch(&first.skills, &first.prompts, "built-in"))?;
+    store.write_blocking(initial_batch(&request.skills, &request.prompts, "built-in"))?;
     Ok(true)
 }
 
@@ -150,9 +162,9 @@ mod tests {
     use super::*;
     use crate::assets::default_skills;
 
-    fn first() -> FirstTexts {
+    fn first() -> InitRequest {
         let skills = default_skills().into_iter().map(|(name, text)| (name, text.to_owned())).collect();
-        FirstTexts { skills, prompts: FileSet::new() }
+        InitRequest { skills, ..InitRequest::default() }
     }
 
     #[test]

@@ -7,4 +7,4 @@ mod paths;
 
 pub use error::WorkspaceError;
 pub use find::{CONFIG_FILE, Settings, Workspace};
-pub use init::{FirstTexts, InitReport, init};
+pub use init::{InitReport, InitRequest, init};

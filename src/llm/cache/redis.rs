@@ -88,6 +88,22 @@ impl RedisCache {
         Ok(Self { connection, address, ttl: ttl.as_secs().max(1), left_alone: Mutex::default() })
     }
 
+    /// Host and port.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Asks the server for a sign of life.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn ping(&self) -> Result<(), LlmError> {
+        let mut connection = self.connection.clone();
+        let answer = cmd("PING").query_async::<String>(&mut connection).await;
+        answer.map(drop).map_err(|error| self.error(&error))
+    }
+
     /// Counts the entries.
     ///
     /// # Errors

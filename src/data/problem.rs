@@ -175,11 +175,12 @@ impl Spot {
 ///
 /// Texts of more than [`Problems::KEPT`] problems are not kept (a file of a million bad lines must not fill the
 /// memory); they are counted all the same.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Problems {
-    kept: Vec<Problem>,
     errors: u64,
     warnings: u64,
+    #[serde(rename = "list")]
+    kept: Vec<Problem>,
 }
 
 impl Problems {

@@ -13,7 +13,7 @@ use crate::domain::{ContentHash, Hasher, PairId, Question, TaskType, VideoId};
 
 /// Everything known about the questions seen so far.
 #[derive(Debug, Default)]
-pub(super) struct SetIndex {
+pub(in crate::data) struct SetCheck {
     ids: HashMap<IdKey, Seen, BuildHasherDefault<KeyHasher>>,
     pairs: BTreeMap<PairId, Pair>,
     types: BTreeMap<TaskType, (u64, Spot)>,
@@ -43,40 +43,47 @@ struct Pair {
     videos_differ: bool,
 }
 
-/// Whether a question is new.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Novelty {
-    /// Take it.
-    New,
-    /// Its id was seen before; reported.
-    Seen,
-}
-
 /// What the set looks like as a whole.
 #[derive(Debug)]
-#[expect(dead_code, reason = "the import summary, which comes next, shows them")]
-pub(super) struct SetFacts {
-    /// How many questions.
-    pub(super) questions: u64,
+pub(in crate::data) struct SetFacts {
+    contents: HashMap<IdKey, ContentHash, BuildHasherDefault<KeyHasher>>,
     /// How many pairs of two.
-    pub(super) pairs: u64,
+    pub(in crate::data) pairs: u64,
     /// Questions by task type.
-    pub(super) types: BTreeMap<TaskType, u64>,
+    pub(in crate::data) types: BTreeMap<TaskType, u64>,
     /// Questions by video.
-    pub(super) videos: BTreeMap<VideoId, u64>,
+    pub(in crate::data) videos: BTreeMap<VideoId, u64>,
     /// The hash of the contents of all questions in any order.
-    pub(super) fingerprint: ContentHash,
+    pub(in crate::data) fingerprint: ContentHash,
 }
 
-impl SetIndex {
-    /// Takes note of a question.
-    pub(super) fn add(&mut self, question: &Question, spot: &Spot, problems: &mut Problems) -> Novelty {
+impl SetFacts {
+    /// How many questions.
+    pub(in crate::data) fn questions(&self) -> u64 {
+        self.contents.len() as u64
+    }
+
+    /// How many questions are new, gone and different, seen from the set before.
+    pub(in crate::data) fn compare(&self, before: &Self) -> (u64, u64, u64) {
+        let both = self.contents.iter().filter_map(|(id, content)| Some((content, before.contents.get(id)?)));
+        let (mut common, mut changed) = (0, 0);
+        for (now, then) in both {
+            common += 1;
+            changed += u64::from(now != then);
+        }
+        (self.questions() - common, before.questions() - common, changed)
+    }
+}
+
+impl SetCheck {
+    /// Takes note of a question. False if its id was seen before, which is reported.
+    pub(in crate::data) fn add(&mut self, question: &Question, spot: &Spot, problems: &mut Problems) -> bool {
         let content = content_hash(question);
         let Place { line, record, .. } = spot.place;
         let seen = Seen { content, file: spot.file.clone(), line, record };
         if let Some(first) = self.ids.get(&IdKey::of(question.question_id.as_str())) {
             problems.push(duplicate(question, first, content, spot));
-            return Novelty::Seen;
+            return false;
         }
         self.ids.insert(IdKey::of(question.question_id.as_str()), seen);
         self.types.entry(question.task_type.clone()).or_insert_with(|| (0, spot.clone())).0 += 1;
@@ -94,7 +101,7 @@ impl SetIndex {
             known.types_differ |= known.task_type != question.task_type;
             known.videos_differ |= known.video != question.video_id;
         }
-        Novelty::New
+        true
     }
 
     /// Takes note of a field that nothing reads.
@@ -107,7 +114,7 @@ impl SetIndex {
     }
 
     /// Checks what only the whole set shows.
-    pub(super) fn finish(self, problems: &mut Problems) -> SetFacts {
+    pub(in crate::data) fn finish(self, problems: &mut Problems) -> SetFacts {
         for (name, (count, spot)) in &self.unknown_fields {
             problems.push(Problem::warning(
                 "record.unknown_field",
@@ -118,15 +125,16 @@ impl SetIndex {
         }
         self.check_pairs(problems);
         self.check_types(problems);
-        let mut contents: Vec<&ContentHash> = self.ids.values().map(|seen| &seen.content).collect();
-        contents.sort_unstable();
+        let contents: HashMap<_, _, _> = self.ids.into_iter().map(|(id, seen)| (id, seen.content)).collect();
+        let mut sorted: Vec<&ContentHash> = contents.values().collect();
+        sorted.sort_unstable();
         let mut hasher = Hasher::new("trm.questions.v1");
-        for content in &contents {
+        for content in sorted {
             hasher.part(content.as_bytes());
         }
         SetFacts {
-            questions: contents.len() as u64,
             fingerprint: hasher.finish(),
+            contents,
             pairs: self.pairs.len() as u64,
             types: self.types.into_iter().map(|(name, (count, _))| (name, count)).collect(),
             videos: self.videos,

@@ -12,6 +12,8 @@ mod record;
 mod set;
 mod source;
 
-pub(in crate::data) use normalise::id_problem;
+pub(in crate::data) use index::{SetCheck, SetFacts};
+pub(in crate::data) use normalise::{RawQuestion, id_problem, normalise};
 pub use record::{QuestionRecord, VideoIdField};
 pub use set::{QuestionSet, load_questions};
+pub(in crate::data) use set::{Scan, scan_questions};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::index::{Novelty, SetFacts, SetIndex};
+use super::index::{SetCheck, SetFacts};
 use super::record::{VideoIdField, read_record};
 use super::source::{QuestionFile, find_files, read_file};
 use crate::data::error::DataError;
@@ -35,12 +35,12 @@ impl QuestionSet {
     /// Every rule that only the whole set can break: repeated ids, broken pairs, task types that share a skill file.
     pub fn from_questions(questions: Vec<Question>) -> Result<Self, DataError> {
         let source = Path::new("questions");
-        let mut index = SetIndex::default();
+        let mut index = SetCheck::default();
         let mut problems = Problems::default();
         let mut kept = Vec::with_capacity(questions.len());
         for (place, question) in questions.into_iter().enumerate() {
             let place = crate::data::problem::Place { record: Some(place as u64 + 1), ..Default::default() };
-            if index.add(&question, &Spot::whole(source).with(place), &mut problems) == Novelty::New {
+            if index.add(&question, &Spot::whole(source).with(place), &mut problems) {
                 kept.push(question);
             }
         }
@@ -125,7 +125,7 @@ pub(in crate::data) fn scan_questions(
     let mut collector = Collector {
         prefer,
         folder_video: None,
-        index: SetIndex::default(),
+        index: SetCheck::default(),
         problems: Problems::default(),
         records: 0,
         progress,
@@ -149,7 +149,7 @@ pub(in crate::data) fn scan_questions(
 struct Collector<'a> {
     prefer: VideoIdField,
     folder_video: Option<String>,
-    index: SetIndex,
+    index: SetCheck,
     problems: Problems,
     records: u64,
     progress: &'a dyn Progress,
@@ -166,7 +166,7 @@ impl Intake for Collector<'_> {
             let Some(question) = question else {
                 continue;
             };
-            if self.index.add(&question, &spot, &mut self.problems) == Novelty::New {
+            if self.index.add(&question, &spot, &mut self.problems) {
                 (self.take)(question);
             }
         }

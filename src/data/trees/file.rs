@@ -33,9 +33,9 @@ pub(in crate::data) fn tree_bytes(tree: &VideoTree) -> Result<Vec<u8>, serde_jso
     Ok(bytes)
 }
 
-/// The hash of a tree's content.
-pub(in crate::data) fn tree_hash(tree: &VideoTree) -> Result<ContentHash, serde_json::Error> {
-    Ok(Hasher::new("trm.tree.v1").part(tree_bytes(tree)?).finish())
+/// The hash of a tree's content, of its written form.
+pub(in crate::data) fn tree_hash(bytes: &[u8]) -> ContentHash {
+    Hasher::new("trm.tree.v1").part(bytes).finish()
 }
 
 /// Reads the tree file of a video.
@@ -58,8 +58,8 @@ pub(in crate::data) fn read_tree(path: &Path, video: &VideoId) -> Result<StoredT
     }
     match tree {
         Some(tree) if !problems.has_errors() => {
-            let hash = tree_hash(&tree).map_err(|error| DataError::reading(path, error.into()))?;
-            Ok(StoredTree { tree, hash, warnings: problems })
+            let bytes = tree_bytes(&tree).map_err(|error| DataError::reading(path, error.into()))?;
+            Ok(StoredTree { tree, hash: tree_hash(&bytes), warnings: problems })
         }
         _ => Err(DataError::Invalid { path: path.to_path_buf(), problems: Box::new(problems) }),
     }

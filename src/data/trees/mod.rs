@@ -8,5 +8,6 @@ mod record;
 mod set;
 
 pub use file::StoredTree;
+pub(in crate::data) use file::{parse_tree, tree_bytes, tree_hash};
 pub use record::TreeRecord;
 pub use set::TreeSet;

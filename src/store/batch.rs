@@ -87,7 +87,7 @@ impl OwnedStepKey {
         }
     }
 
-    fn of(raw: RawStepKey<'_>) -> Self {
+    pub(crate) fn of(raw: RawStepKey<'_>) -> Self {
         Self {
             run: raw.run.to_owned(),
             scope: raw.scope,

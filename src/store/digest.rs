@@ -92,8 +92,12 @@ fn scope_rows(snapshot: &Snapshot<'_>, run: &RunId, scope: Scope, steps: &mut Ha
     rows(snapshot, run, scope, &place, steps, |row| GateEvidence { base_cached: false, ..row })?;
     rows(snapshot, run, scope, &place, steps, |row: QuadrantPair| row)?;
     // Work in flight at a verdict counts in these, and how much there is depends on timing.
-    rows(snapshot, run, scope, &place, steps, |row| StepReport { errors: None, inferences: None, ..row })?;
+    rows(snapshot, run, scope, &place, steps, without_cost)?;
     rows(snapshot, run, scope, &place, steps, |row: EpochReport| row)
+}
+
+fn without_cost(report: StepReport) -> StepReport {
+    StepReport { errors: None, inferences: None, wasted_runs: None, wall_ms: None, ..report }
 }
 
 fn rows<R: StepRow>(

@@ -4,7 +4,7 @@ use redb::TableDefinition;
 
 /// The layout that this program writes. A change of a table or of a record's fields raises it,
 /// with a migration (see `migrate`).
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Run, stage, epoch, part, number, kind, sub-key, item, index: typed order, so that a step is one
 /// contiguous range (design 03).

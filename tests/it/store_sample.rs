@@ -194,6 +194,8 @@ pub(crate) fn step_report() -> StepReport {
         n_excluded: Some(1),
         errors: Some(1),
         inferences: Some(8),
+        wasted_runs: Some(0),
+        wall_ms: Some(12_000),
         edit_budget: Some(6),
         clipped: Some(false),
         source_version: V1.skills,

@@ -21,6 +21,9 @@ fn predictions() -> Box<dyn Dataset> {
         nullable("answer", Label, "the letter that was read; null if none could be", |item| {
             Cell::opt_text(item.row.answer.as_deref())
         }),
+        nullable("read_by", Label, "how the letter was read, or why none could be", |item| {
+            Cell::opt_text(item.row.read_by.as_deref())
+        }),
         column("outcome", Label, "correct, wrong, unparsed or infra", |item| Cell::text(item.row.outcome.name())),
         nullable("correct", Bool, "whether it is right; null for a technical failure", |item| {
             Cell::or_null(item.row.outcome.correctness(), Cell::Bool)
@@ -36,6 +39,9 @@ fn predictions() -> Box<dyn Dataset> {
         }),
         nullable("graded_credit", Float64, "0 to 1; null if no judge gave one", |item| {
             Cell::float(item.row.graded_credit)
+        }),
+        column("samples", UInt32, "repeated samples that the answer stands for", |item| {
+            Cell::UInt(item.row.samples.into())
         }),
         column("steps", UInt32, "steps used", |item| Cell::UInt(item.row.steps.into())),
         column("max_steps", UInt32, "steps allowed", |item| Cell::UInt(item.row.max_steps.into())),
@@ -77,13 +83,18 @@ fn traces() -> Box<dyn Dataset> {
         }),
         column("sample", UInt32, "repeated sample of the question, from 0", |item| Cell::UInt(item.row.sample.into())),
         column("agent_step", UInt32, "steps used before it", |item| Cell::UInt(item.row.step.into())),
-        column("thought", Text, "text outside of the action, reflection and plan", |item| {
-            Cell::text(&item.row.thought)
-        }),
+        column("thought", Text, "text outside of the action, and the reflection", |item| Cell::text(&item.row.thought)),
+        column("plan", Text, "the plan", |item| Cell::text(&item.row.plan)),
         nullable("tool", Label, "the tool; null if none was called", |item| Cell::opt_text(item.row.tool.as_deref())),
         nullable("args", Text, "its arguments as JSON text", |item| Cell::opt_text(item.row.args.as_deref())),
         column("output", Text, "what the tool answered", |item| Cell::text(&item.row.output)),
         column("raw", Bytes, "the model's message as received", |item| Cell::Bytes(&item.row.raw)),
+        nullable("calls", UInt32, "model calls of the turn; null where they were not counted", |item| {
+            Cell::count(item.row.calls)
+        }),
+        nullable("cached_calls", UInt32, "of these, answered by the response cache", |item| {
+            Cell::count(item.row.cached_calls)
+        }),
         column("prompt_tokens", UInt64, "tokens read in the turn", |item| Cell::UInt(item.row.tokens.prompt)),
         column("completion_tokens", UInt64, "tokens written in the turn", |item| {
             Cell::UInt(item.row.tokens.completion)

@@ -88,6 +88,12 @@ fn step_reports() -> Box<dyn Dataset> {
             Cell::count(item.row.errors)
         }),
         nullable("inferences", UInt32, "question inferences that finished", |item| Cell::count(item.row.inferences)),
+        nullable("wasted_runs", UInt32, "inferences that the verdict did not need", |item| {
+            Cell::count(item.row.wasted_runs)
+        }),
+        nullable("wall_ms", UInt64, "wall time of the gate in milliseconds", |item| {
+            Cell::or_null(item.row.wall_ms, Cell::UInt)
+        }),
         nullable("edit_budget", UInt32, "edits allowed", |item| Cell::count(item.row.edit_budget)),
         nullable("clipped", Bool, "whether edits were clipped", |item| Cell::or_null(item.row.clipped, Cell::Bool)),
         column("source_version", Label, "the skills version the step began with", |item| {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::v1::{PredictionV1, TraceSpanV1};
 use super::{step_row, stored_enum};
 use crate::domain::{Role, StopReason, TaskType, UnitId, VersionName, VideoId};
 use crate::store::codec::Form;
@@ -58,6 +59,8 @@ pub struct Prediction {
     pub unit_id: UnitId,
     /// The letter that was read from the answer.
     pub answer: Option<String>,
+    /// How the letter was read (`field`, `marker` …), or why none could be (`empty`, `ambiguous` …).
+    pub read_by: Option<String>,
     /// How it counts.
     pub outcome: Outcome,
     /// How the agent's work ended.
@@ -73,6 +76,8 @@ pub struct Prediction {
     pub confidence: Option<f64>,
     /// Graded credit from 0 to 1, if a judge gave one.
     pub graded_credit: Option<f64>,
+    /// Repeated samples of the question that this answer stands for, from 1.
+    pub samples: u32,
     /// Steps used.
     pub steps: u32,
     /// Steps allowed.
@@ -97,7 +102,7 @@ pub struct Prediction {
     pub finished_ms: i64,
 }
 
-step_row!(Prediction, Prediction, AnswerKey);
+step_row!(Prediction, Prediction, AnswerKey, VERSION = 2; 1 => PredictionV1);
 
 stored_enum!(
     /// What one span of a trace is.
@@ -124,8 +129,10 @@ pub struct TraceSpan {
     pub sample: u32,
     /// Steps used before it.
     pub step: u32,
-    /// Text outside the JSON object, and the object's reflection and plan.
+    /// Text outside the JSON object, and the object's reflection.
     pub thought: String,
+    /// The object's plan.
+    pub plan: String,
     /// The tool's name.
     pub tool: Option<String>,
     /// Its arguments as JSON text.
@@ -134,6 +141,10 @@ pub struct TraceSpan {
     pub output: String,
     /// The model's message exactly as received.
     pub raw: Vec<u8>,
+    /// Model calls of the turn, tool calls included; null where they were not counted.
+    pub calls: Option<u32>,
+    /// Of these, answered by the response cache.
+    pub cached_calls: Option<u32>,
     /// Tokens of the turn, tool calls included.
     pub tokens: Tokens,
     /// Whether the response cache gave the turn.
@@ -144,7 +155,7 @@ pub struct TraceSpan {
     pub error: Option<String>,
 }
 
-step_row!(TraceSpan, Trace, SpanKey, FORM = Form::Zstd);
+step_row!(TraceSpan, Trace, SpanKey, FORM = Form::Zstd, VERSION = 2; 1 => TraceSpanV1);
 
 /// One model call, for accounting and analysis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

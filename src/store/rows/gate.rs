@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::v1::StepReportV1;
 use super::{step_row, stored_enum};
 use crate::domain::{QuestionId, TaskType, VersionName};
 use crate::store::keys::{GateUnitKey, RankKey};
@@ -160,6 +161,10 @@ pub struct StepReport {
     pub errors: Option<u32>,
     /// Question inferences that finished; depends on timing.
     pub inferences: Option<u32>,
+    /// Question inferences that were launched and not needed for the verdict; depends on timing.
+    pub wasted_runs: Option<u32>,
+    /// Wall time of the gate in milliseconds.
+    pub wall_ms: Option<u64>,
     /// Edits allowed.
     pub edit_budget: Option<u32>,
     /// Whether edits were clipped.
@@ -172,4 +177,4 @@ pub struct StepReport {
     pub target_file: Option<crate::domain::FileName>,
 }
 
-step_row!(StepReport, StepReport, TaskType);
+step_row!(StepReport, StepReport, TaskType, VERSION = 2; 1 => StepReportV1);

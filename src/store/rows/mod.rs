@@ -11,6 +11,7 @@ mod slow;
 mod step_row;
 mod training;
 mod usage;
+mod v1;
 mod version;
 
 pub use answer::{Call, Outcome, Prediction, SpanKind, Tokens, TraceSpan};

@@ -11,12 +11,10 @@ pub trait StepRow: Record {
     type Key: RowKey;
 }
 
+/// `step_row!(Struct, Kind, Key, FORM = …, VERSION = …; 1 => StructV1)`: a row, and the older versions of it.
 macro_rules! step_row {
-    ($row:ty, $kind:ident, $key:ty $(, $item:ident = $value:expr)* $(,)?) => {
-        impl $crate::store::codec::Record for $row {
-            const NAME: &'static str = stringify!($kind);
-            $(const $item: $crate::store::rows::record_item!($item) = $value;)*
-        }
+    ($row:ty, $kind:ident, $key:ty $(, $item:ident = $value:expr)* $(; $version:literal => $old:ty)* $(;)?) => {
+        $crate::store::rows::record!($row, stringify!($kind) $(, $item = $value)* $(; $version => $old)*);
 
         impl $crate::store::rows::StepRow for $row {
             const KIND: $crate::store::keys::Kind = $crate::store::keys::Kind::$kind;
@@ -35,11 +33,21 @@ macro_rules! record_item {
     };
 }
 
+/// `record!(Struct, "name", FORM = …, VERSION = …; 1 => StructV1)`: a record, and the older versions of it.
 macro_rules! record {
-    ($row:ty, $name:literal $(, $item:ident = $value:expr)* $(,)?) => {
+    ($row:ty, $name:expr $(, $item:ident = $value:expr)* $(; $version:literal => $old:ty)* $(;)?) => {
         impl $crate::store::codec::Record for $row {
             const NAME: &'static str = $name;
             $(const $item: $crate::store::rows::record_item!($item) = $value;)*
+
+            fn upgrade(version: u8, body: &[u8]) -> Result<Option<Self>, $crate::store::codec::CodecError> {
+                match (version, body) {
+                    $(($version, body) => {
+                        $crate::store::codec::from_body::<$old>(body).map(|old| Some(old.into()))
+                    })*
+                    _ => Ok(None),
+                }
+            }
         }
     };
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Prediction;
 use super::run::MadeBy;
+use super::v1::SeedV1;
 use super::{record, stored_enum};
 use crate::domain::{ContentHash, FileName, QuestionId, RunId, VersionName};
 use crate::store::codec::Form;
@@ -110,4 +111,4 @@ pub struct Seed {
     pub created_ms: i64,
 }
 
-record!(Seed, "seed", FORM = Form::Zstd);
+record!(Seed, "seed", FORM = Form::Zstd, VERSION = 2; 1 => SeedV1);

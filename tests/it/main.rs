@@ -1,6 +1,7 @@
 //! The integration tests: one binary, driving the real `trm`.
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
+mod agent_sim;
 mod architecture;
 mod cli_basics;
 mod config;

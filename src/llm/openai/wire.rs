@@ -2,9 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+use super::schema_order::SchemaOrder;
 use crate::domain::{ChatRequest, EmbedRequest, Image, Message, MessageRole, ResponseFormat, ToolSpec};
 use crate::llm::shape::Shape;
 
@@ -15,11 +16,11 @@ struct ChatBody<'a> {
     max_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+#[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_schema_order")]
     response_format: Option<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "all_in_schema_order")]
     tools: Vec<Value>,
 }
 
@@ -71,7 +72,15 @@ fn with_extra(body: &impl Serialize, extra: &Map<String, Value>) -> Result<Vec<u
             }
         }
     }
-    serde_json::to_vec(&body)
+    serde_json::to_vec(&SchemaOrder(&body))
+}
+
+fn in_schema_order<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.as_ref().map(SchemaOrder).serialize(serializer)
+}
+
+fn all_in_schema_order<S: Serializer>(values: &[Value], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter().map(SchemaOrder))
 }
 
 fn wire_message(message: &Message) -> WireMessage<'_> {
@@ -169,5 +178,16 @@ mod tests {
         assert_eq!(body["max_completion_tokens"], 9);
         assert_eq!(body["seed"], 1);
         assert_eq!(body["thinking"]["type"], "disabled");
+    }
+
+    #[test]
+    fn a_schema_is_sent_with_its_properties_in_the_order_of_required_with_and_without_extra_fields() {
+        let schema = json!({"properties": {"action": {}, "reflect": {}}, "required": ["reflect", "action"]});
+        let mut request = ChatRequest::new(Role::Search, vec![Message::user("x")], CallTag::default());
+        request.response_format = ResponseFormat::JsonSchema { name: "turn".into(), schema };
+        for extra in [json!({}), json!({"top_k": 1})] {
+            let body = String::from_utf8(chat_body(&shape(&extra), &request).unwrap()).unwrap();
+            assert!(body.contains(r#""properties":{"reflect":{},"action":{}}"#), "{body}");
+        }
     }
 }

@@ -82,8 +82,9 @@ pub struct RoleGroup {
     pub timeout_s: f64,
     /// Seconds until a connection stands.
     pub connect_timeout_s: f64,
-    /// Seconds until the first byte of a reply.
-    pub first_byte_timeout_s: f64,
+    /// Seconds until the first byte of a reply. Null: as `timeout_s`, since most endpoints send nothing before the reply
+    /// is complete.
+    pub first_byte_timeout_s: Option<f64>,
     /// The longest reply, in tokens.
     pub max_tokens: u32,
     /// The model's context, in tokens; what does not fit is trimmed by a stated rule.
@@ -149,7 +150,7 @@ impl RoleGroup {
             api_key_env: None,
             timeout_s: 300.0,
             connect_timeout_s: 10.0,
-            first_byte_timeout_s: 180.0,
+            first_byte_timeout_s: None,
             max_tokens,
             context_tokens: 32_768,
             temperature,

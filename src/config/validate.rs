@@ -244,7 +244,7 @@ fn role_shape(role: Role, settings: &RoleGroup, check: &mut Check) {
     let seconds = [
         ("timeout_s", settings.timeout_s),
         ("connect_timeout_s", settings.connect_timeout_s),
-        ("first_byte_timeout_s", settings.first_byte_timeout_s),
+        ("first_byte_timeout_s", settings.first_byte_timeout_s.unwrap_or(settings.timeout_s)),
     ];
     for (name, value) in seconds {
         // A year is beyond any call and far below what a clock can hold.

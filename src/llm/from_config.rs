@@ -101,7 +101,7 @@ fn role_settings(role: Role, group: &RoleGroup, secrets: &Secrets) -> Result<Rol
         limits: Limits { rpm: group.rpm, tpm: group.tpm, max_concurrency: group.max_concurrency },
         timeouts: Timeouts {
             connect: seconds("connect_timeout_s", group.connect_timeout_s)?,
-            first_byte: seconds("first_byte_timeout_s", group.first_byte_timeout_s)?,
+            first_byte: seconds("first_byte_timeout_s", group.first_byte_timeout_s.unwrap_or(group.timeout_s))?,
             total: seconds("timeout_s", group.timeout_s)?,
         },
         retry: RetrySettings { retries: group.retries, ..RetrySettings::default() },

@@ -130,7 +130,8 @@ impl Default for Limits {
 pub struct Timeouts {
     /// Until the connection stands.
     pub connect: Duration,
-    /// Until the first byte of the reply's head, connecting and waiting for the model included.
+    /// Until the first byte of the reply's head, connecting and waiting for the model included. Without streaming most
+    /// endpoints send it when the reply is complete.
     pub first_byte: Duration,
     /// Until the last byte.
     pub total: Duration,
@@ -138,7 +139,7 @@ pub struct Timeouts {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), first_byte: Duration::from_secs(180), total: Duration::from_secs(300) }
+        Self { connect: Duration::from_secs(10), first_byte: Duration::from_secs(300), total: Duration::from_secs(300) }
     }
 }
 

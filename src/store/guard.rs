@@ -19,13 +19,18 @@ thread_local! {
 /// # Errors
 /// Those of `call`; its panic as a damaged file.
 pub(crate) fn guarded<T>(path: &Path, call: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    let outer = INSIDE.replace(true);
-    let result = catch_unwind(AssertUnwindSafe(call));
-    INSIDE.set(outer);
-    result.unwrap_or_else(|panic| {
+    caught(call).unwrap_or_else(|panic| {
         let detail = format!("reading it failed with: {}", panic_text(panic.as_ref()));
         Err(StoreError::Corrupt { path: path.to_owned(), detail })
     })
+}
+
+/// Calls the database; a panic comes back as its payload and is not printed (see [`silence_guarded_panics`]).
+pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> std::thread::Result<T> {
+    let outer = INSIDE.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(call));
+    INSIDE.set(outer);
+    result
 }
 
 /// Calls back into the caller's code from inside the database: its panics are its own.

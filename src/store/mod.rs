@@ -35,6 +35,7 @@ pub use codec::{CodecError, Form, Record};
 pub use digest::{StateDigest, state_digest};
 pub use error::StoreError;
 pub use guard::silence_guarded_panics;
+pub(crate) use guard::{caught, panic_text};
 pub use handle::{Store, WriterStats};
 pub use keys::{
     AnswerKey, CallKey, GateUnitKey, Kind, PhaseKey, PhaseKeyParseError, RankKey, RowKey, Scope, ScopeParseError,

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,6 +12,7 @@ use redb::{
 
 use crate::domain::ContentHash;
 use crate::llm::LlmError;
+use crate::store::{caught, panic_text};
 
 /// Key → entry (see `entry`). The version in the names: other versions are ignored.
 pub(super) const ENTRIES: TableDefinition<&[u8; 32], &[u8]> = TableDefinition::new("entries_v1");
@@ -130,28 +130,25 @@ fn builder() -> Builder {
 
 fn create(path: &Path) -> Result<Database, Unusable> {
     let database = guarded(|| builder().create(path))?;
-    let tables = catch_unwind(AssertUnwindSafe(|| -> Result<(), redb::Error> {
+    let tables = caught(|| -> Result<(), redb::Error> {
         let mut write = database.begin_write()?;
         write.set_quick_repair(true);
         write.open_table(ENTRIES)?;
         write.open_table(LIVES)?;
         write.commit()?;
         Ok(())
-    }));
+    });
     match tables {
         Ok(Ok(())) => Ok(database),
         Ok(Err(redb::Error::Io(error))) => Err(Unusable::Failed(error.to_string())),
         Ok(Err(error)) => Err(Unusable::Damaged(error.to_string())),
-        Err(_) => Err(Unusable::Damaged("reading it failed an assertion".to_owned())),
+        Err(panic) => Err(Unusable::Damaged(panic_text(&*panic))),
     }
 }
 
 /// redb may panic on a file that something else has altered.
 fn guarded<T>(open: impl FnOnce() -> Result<T, DatabaseError>) -> Result<T, Unusable> {
-    let opened = catch_unwind(AssertUnwindSafe(open));
-    opened
-        .unwrap_or_else(|_| Err(StorageError::Corrupted("reading it failed an assertion".to_owned()).into()))
-        .map_err(why)
+    caught(open).unwrap_or_else(|panic| Err(StorageError::Corrupted(panic_text(&*panic)).into())).map_err(why)
 }
 
 fn why(error: DatabaseError) -> Unusable {

@@ -1,6 +1,5 @@
 //! The embedded backend: one thread reads, one writes with grouped commits, no async worker ever waits for a disk.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -12,6 +11,7 @@ use super::database::{CacheDatabase, ENTRIES, LIVES, live_entry, set_aside, unix
 use super::handle::{EntryStore, StoreFuture};
 use crate::domain::ContentHash;
 use crate::llm::LlmError;
+use crate::store::{caught, panic_text};
 
 /// Requests waiting for a thread; as many calls can wait behind them, each holds one entry.
 const QUEUE: usize = 256;
@@ -54,16 +54,19 @@ struct Store {
 }
 
 impl FileCache {
-    /// Opens the file, creating it when absent; a damaged one is set aside. `ttl` is the life of new entries.
+    /// Opens the file. To write it: creates it when absent, sets a damaged one aside, and reads only if another process
+    /// writes it. `ttl` is the life of new entries.
     ///
     /// # Errors
-    /// The file can be neither written nor read.
-    pub fn open(path: &Path, ttl: Duration) -> Result<Self, LlmError> {
-        Self::open_with_clock(path, ttl, Arc::new(unix_seconds))
+    /// The file cannot even be read.
+    pub fn open(path: &Path, ttl: Duration, to_write: bool) -> Result<Self, LlmError> {
+        let database = if to_write { CacheDatabase::open(path)? } else { CacheDatabase::open_to_read(path)? };
+        // A reader repairs a file that a killed process left, and is its writer from then on; it need not write.
+        Self::start(database, path, ttl, Arc::new(unix_seconds))
     }
 
-    fn open_with_clock(path: &Path, ttl: Duration, clock: Clock) -> Result<Self, LlmError> {
-        let database = Arc::new(CacheDatabase::open(path)?);
+    fn start(database: CacheDatabase, path: &Path, ttl: Duration, clock: Clock) -> Result<Self, LlmError> {
+        let database = Arc::new(database);
         let mut threads = Vec::new();
         let stores = if matches!(*database, CacheDatabase::Writer(_)) {
             let (sender, receiver) = mpsc::channel(QUEUE);
@@ -186,11 +189,11 @@ impl Worker {
             let _stays = set_aside(&self.path);
             format!("{} is damaged: {problem}", self.path.display())
         };
-        match catch_unwind(AssertUnwindSafe(work)) {
+        match caught(work) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(redb::Error::Corrupted(problem))) => Err(damaged(problem)),
             Ok(Err(error)) => Err(format!("{}: {error}", self.path.display())),
-            Err(_) => Err(damaged("reading it failed an assertion".to_owned())),
+            Err(panic) => Err(damaged(panic_text(&*panic))),
         }
     }
 }
@@ -241,11 +244,11 @@ mod tests {
             let now = Arc::clone(&now);
             move || now.load(Ordering::SeqCst)
         });
-        let cache = FileCache::open_with_clock(&path, WEEK, Arc::clone(&clock)).unwrap();
+        let cache = FileCache::start(CacheDatabase::open(&path).unwrap(), &path, WEEK, Arc::clone(&clock)).unwrap();
         assert_eq!(cache.fetch(key("a")).await.unwrap(), None);
         cache.store(key("a"), vec![1, 2]).await.unwrap();
         drop(cache);
-        let cache = FileCache::open_with_clock(&path, WEEK, clock).unwrap();
+        let cache = FileCache::start(CacheDatabase::open(&path).unwrap(), &path, WEEK, clock).unwrap();
         assert_eq!(cache.fetch(key("a")).await.unwrap(), Some(vec![1, 2]));
         now.fetch_add(WEEK.as_secs(), Ordering::SeqCst);
         assert_eq!(cache.fetch(key("a")).await.unwrap(), None);
@@ -256,7 +259,7 @@ mod tests {
     #[tokio::test]
     async fn many_entries_at_once_are_all_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = FileCache::open(&folder.path().join("cache.redb"), WEEK).unwrap();
+        let cache = FileCache::open(&folder.path().join("cache.redb"), WEEK, true).unwrap();
         let names: Vec<String> = (0..500).map(|number| format!("{number}")).collect();
         futures::future::join_all(names.iter().map(|name| cache.store(key(name), name.as_bytes().to_vec()))).await;
         for name in &names {
@@ -268,8 +271,8 @@ mod tests {
     async fn a_second_user_reads_what_the_first_writes_and_writes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cache.redb");
-        let first = FileCache::open(&path, WEEK).unwrap();
-        let second = FileCache::open(&path, WEEK).unwrap();
+        let first = FileCache::open(&path, WEEK, true).unwrap();
+        let second = FileCache::open(&path, WEEK, true).unwrap();
         first.store(key("a"), vec![1]).await.unwrap();
         second.store(key("b"), vec![2]).await.unwrap();
         assert_eq!(second.fetch(key("a")).await.unwrap(), Some(vec![1]));
@@ -281,7 +284,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cache.redb");
         std::fs::write(&path, "no database at all, but long enough to be one".repeat(1000)).unwrap();
-        let cache = FileCache::open(&path, WEEK).unwrap();
+        let cache = FileCache::open(&path, WEEK, true).unwrap();
         cache.store(key("a"), vec![1]).await.unwrap();
         assert_eq!(cache.fetch(key("a")).await.unwrap(), Some(vec![1]));
         assert!(folder.path().join("cache.redb.damaged").exists());
@@ -291,7 +294,7 @@ mod tests {
     async fn a_file_with_flipped_bytes_costs_entries_not_the_run() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cache.redb");
-        let cache = FileCache::open(&path, WEEK).unwrap();
+        let cache = FileCache::open(&path, WEEK, true).unwrap();
         for number in 0..200_u32 {
             cache.store(key(&number.to_string()), vec![7; 2_000]).await.unwrap();
         }
@@ -306,7 +309,7 @@ mod tests {
         let mut works = false;
         // One run may meet the damage, the next one begins anew.
         for _ in 0..2 {
-            let Ok(cache) = FileCache::open(&path, WEEK) else { continue };
+            let Ok(cache) = FileCache::open(&path, WEEK, true) else { continue };
             let _maybe = cache.fetch(key("1")).await;
             works = cache.store(key("new"), vec![1]).await.is_ok() && cache.fetch(key("new")).await.is_ok();
         }

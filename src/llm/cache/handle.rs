@@ -46,10 +46,11 @@ impl Cache {
         }
         let (name, store) = match &settings.backend {
             CacheBackend::Off => return none("off"),
+            CacheBackend::File(path) if settings.mode == CacheMode::ReadOnly && !path.exists() => return none("file"),
             CacheBackend::File(path) => {
-                let (path, ttl) = (path.clone(), settings.ttl);
+                let (path, ttl, writes) = (path.clone(), settings.ttl, settings.mode.writes());
                 // Opening may repair, which reads the whole file.
-                let opened = tokio::task::spawn_blocking(move || FileCache::open(&path, ttl)).await;
+                let opened = tokio::task::spawn_blocking(move || FileCache::open(&path, ttl, writes)).await;
                 let opened = opened.unwrap_or_else(|panic| {
                     Err(LlmError::CacheFile { path: Default::default(), problem: panic.to_string() })
                 });

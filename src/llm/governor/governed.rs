@@ -193,7 +193,7 @@ impl Governed {
         tally: &Tally,
         spending: &mut Spending<'_>,
     ) -> Result<Answer, TryError> {
-        let mut delays = Delays::new(self.settings.retry, self.shape.seed, key);
+        let mut delays = None;
         let mut avoid = None;
         loop {
             let error = match self.try_once(ask, tally, spending, &mut avoid).await {
@@ -205,6 +205,7 @@ impl Governed {
             };
             self.meter.try_failed(error.kind);
             tracing::debug!(role = self.role.name(), kind = ?error.kind, message = %error.message, "a try failed");
+            let delays = delays.get_or_insert_with(|| Delays::new(self.settings.retry, self.shape.seed, key));
             let Some(delay) = delays.next(&error) else { return Err(error) };
             tally.change(|tally| tally.retries += 1);
             self.meter.retried();

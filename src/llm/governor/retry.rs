@@ -9,6 +9,10 @@ use crate::domain::{ChatErrorKind, ContentHash, SeedRng, seeded_rng};
 use crate::llm::backend::TryError;
 use crate::llm::settings::RetrySettings;
 
+/// Tries after one that timed out: a time-out is long, may have cost money, and comes again if the reply is too long for
+/// it.
+const TIMEOUT_RETRIES: u32 = 2;
+
 /// Whether another try may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retry {
@@ -16,6 +20,8 @@ pub(super) enum Retry {
     Never,
     /// The endpoint or the way to it failed.
     AfterFailure,
+    /// The endpoint kept silent for as long as a try may take.
+    AfterTimeout,
     /// The endpoint asks for patience.
     AfterThrottle,
 }
@@ -23,9 +29,8 @@ pub(super) enum Retry {
 /// The one decision on retryability.
 pub(super) fn retryability(kind: ChatErrorKind) -> Retry {
     match kind {
-        ChatErrorKind::Connection | ChatErrorKind::Timeout | ChatErrorKind::Server | ChatErrorKind::Malformed => {
-            Retry::AfterFailure
-        }
+        ChatErrorKind::Connection | ChatErrorKind::Server | ChatErrorKind::Malformed => Retry::AfterFailure,
+        ChatErrorKind::Timeout => Retry::AfterTimeout,
         ChatErrorKind::RateLimited => Retry::AfterThrottle,
         // The same request gets the same answer, or the call itself is over.
         ChatErrorKind::Unauthorized
@@ -46,6 +51,7 @@ pub(super) struct Delays {
     settings: RetrySettings,
     ceilings: ExponentialBackoff,
     failures: u32,
+    timeouts: u32,
     throttles: u32,
     rng: SeedRng,
 }
@@ -60,7 +66,7 @@ impl Delays {
             .without_max_times()
             .build();
         let rng = seeded_rng(seed, &["retry", &key.to_string()]);
-        Self { settings, ceilings, failures: 0, throttles: 0, rng }
+        Self { settings, ceilings, failures: 0, timeouts: 0, throttles: 0, rng }
     }
 
     /// The delay before the next try; `None` if there shall be none.
@@ -71,6 +77,7 @@ impl Delays {
         let (count, limit) = match retryability(error.kind) {
             Retry::Never => return None,
             Retry::AfterFailure => (&mut self.failures, self.settings.retries),
+            Retry::AfterTimeout => (&mut self.timeouts, self.settings.retries.min(TIMEOUT_RETRIES)),
             Retry::AfterThrottle => (&mut self.throttles, self.settings.rate_limit_retries),
         };
         *count += 1;
@@ -100,6 +107,7 @@ mod tests {
     fn failures_and_throttling_are_counted_apart() {
         let settings = RetrySettings::default();
         assert_eq!(all(ChatErrorKind::Server).len(), settings.retries as usize);
+        assert_eq!(all(ChatErrorKind::Timeout).len(), 2);
         assert_eq!(all(ChatErrorKind::RateLimited).len(), settings.rate_limit_retries as usize);
         assert_eq!(all(ChatErrorKind::ContextOverflow), []);
     }
@@ -116,7 +124,7 @@ mod tests {
 
     #[test]
     fn equal_calls_draw_equal_delays_and_others_do_not() {
-        assert_eq!(all(ChatErrorKind::Server), all(ChatErrorKind::Timeout));
+        assert_eq!(all(ChatErrorKind::Server), all(ChatErrorKind::Malformed));
         let mut other = Delays::new(RetrySettings::default(), 2, ContentHash::of("call"));
         assert_ne!(other.next(&TryError::new(ChatErrorKind::Server, "")), all(ChatErrorKind::Server).first().copied());
     }

@@ -10,6 +10,9 @@ use crate::domain::{ChatErrorKind, ChatReply, ChatRequest, EmbedReply, EmbedRequ
 use crate::llm::backend::TryError;
 use crate::llm::tokens::{estimate_request, estimate_tokens, estimated_usage};
 
+/// More tokens than any call can have: a count above it is nonsense and would spoil sums and the budget.
+const MOST_TOKENS: u64 = 1_000_000_000;
+
 #[derive(Debug, Deserialize)]
 struct WireReply {
     error: Option<Value>,
@@ -146,7 +149,7 @@ fn native_call(value: &Value) -> Option<ToolCall> {
 
 /// Token counts, if the endpoint gave any.
 fn usage_of(usage: &Value) -> Option<Usage> {
-    let count = |value: Option<&Value>| value.and_then(Value::as_u64);
+    let count = |value: Option<&Value>| value.and_then(Value::as_u64).filter(|count| *count <= MOST_TOKENS);
     let prompt_tokens = count(usage.get("prompt_tokens")).or_else(|| count(usage.get("input_tokens")))?;
     let completion_tokens =
         count(usage.get("completion_tokens")).or_else(|| count(usage.get("output_tokens"))).unwrap_or(0);
@@ -238,6 +241,18 @@ mod tests {
         let body = json!({"choices": [{"message": {"content": "{\"name\": \"f\", \"arguments\": {\"a\": 1}}"}}]});
         let reply = chat_reply(body.to_string().into_bytes(), &request, "").unwrap();
         assert_eq!(reply.tool_calls, [ToolCall { name: "f".into(), arguments: r#"{"a":1}"#.into() }]);
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_replaced_by_estimates() {
+        let body = |count: &str| {
+            let usage = format!(r#"{{"prompt_tokens":{count},"completion_tokens":{count}}}"#);
+            format!(r#"{{"choices":[{{"message":{{"content":"x"}}}}],"usage":{usage}}}"#)
+        };
+        for count in ["18446744073709551615", "-1", "1e300", "\"7\"", "null"] {
+            assert!(read(&body(count)).unwrap().usage.estimated, "{count}");
+        }
+        assert!(!read(&body("7")).unwrap().usage.estimated);
     }
 
     #[test]

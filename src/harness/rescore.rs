@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::inference::read_by;
 use crate::agent::Outcome as AgentOutcome;
 use crate::agent::answer::{from_reply, from_value};
 use crate::data::QuestionSet;
@@ -81,7 +82,8 @@ pub async fn rescore(
                 continue;
             }
             report.changed.push(change(scope, &key, &prediction, answer.clone(), outcome));
-            batch.put(run, scope, &key, &Prediction { answer, outcome, ..prediction });
+            let read_by = Some(read_by(extraction));
+            batch.put(run, scope, &key, &Prediction { answer, outcome, read_by, ..prediction });
         }
     }
     drop(snapshot);

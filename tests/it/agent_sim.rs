@@ -165,14 +165,9 @@ fn accuracy(records: &[AgentRecord]) -> f64 {
 async fn with_server<T>(model: Arc<SimModel>, work: impl AsyncFnOnce(String) -> T) -> T {
     let (ready, address) = tokio::sync::oneshot::channel();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let server = trm::runtime::spawn(serve(
-        model,
-        0,
-        move |address| ready.send(address).unwrap(),
-        async move {
-            let _either = stopped.await;
-        },
-    ));
+    let server = trm::runtime::spawn(serve(model, 0, move |address| ready.send(address).unwrap(), async move {
+        let _either = stopped.await;
+    }));
     let url = format!("http://{}/v1", address.await.unwrap());
     let result = work(url).await;
     drop(stop);

@@ -23,7 +23,13 @@ fn eval(folder: &Path, arguments: &[&str]) -> Value {
 fn answers(folder: &Path, run: &str) -> BTreeMap<String, (Value, Value)> {
     let out = folder.join(format!("out-{run}"));
     let demo = folder.join("demo");
-    trm().arg("-C").arg(demo).args(["export", "--tables", "predictions", "--run", run, "--jsonl"]).arg(&out).assert().success();
+    trm()
+        .arg("-C")
+        .arg(demo)
+        .args(["export", "--tables", "predictions", "--run", run, "--jsonl"])
+        .arg(&out)
+        .assert()
+        .success();
     let text = std::fs::read_to_string(out.join("predictions.jsonl")).unwrap();
     let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     rows.map(|row| (row["question_id"].as_str().unwrap().to_owned(), (row["answer"].clone(), row["outcome"].clone())))
@@ -34,7 +40,10 @@ fn answers(folder: &Path, run: &str) -> BTreeMap<String, (Value, Value)> {
 fn answers_do_not_depend_on_concurrency_and_a_second_run_makes_no_call() {
     let folder = example();
     let one = eval(folder.path(), &["--limit", "24", "--concurrency", "1", "--run-id", "one"]);
-    let many = eval(folder.path(), &["--limit", "24", "--concurrency", "64", "--run-id", "many", "--set", "llm.cache.mode=off"]);
+    let many = eval(
+        folder.path(),
+        &["--limit", "24", "--concurrency", "64", "--run-id", "many", "--set", "llm.cache.mode=off"],
+    );
     assert_eq!(one["questions"], 24);
     assert_eq!(answers(folder.path(), "one"), answers(folder.path(), "many"));
     let again = eval(folder.path(), &["--limit", "24", "--concurrency", "1", "--run-id", "one"]);

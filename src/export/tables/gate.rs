@@ -1,7 +1,7 @@
 //! The gate: evidence, quadrants, step reports.
 
 use super::step::{Item, dataset};
-use crate::export::column::ColumnType::{Bool, Float64, Label, Text, TextList, UInt32};
+use crate::export::column::ColumnType::{Bool, Float64, Label, Text, TextList, UInt32, UInt64};
 use crate::export::column::{Cell, Column, column, nullable};
 use crate::export::dataset::Dataset;
 use crate::store::rows::{FailedArm, GateEvidence, GateStop, QuadrantPair, StepReport};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::agent::answer::Extraction;
 use crate::agent::{AgentRecord, Outcome as AgentOutcome, Span, SpanKind as AgentSpanKind};
 use crate::domain::{Question, RunId, Usage};
 use crate::llm::{CallOutcome, CallRecord};
@@ -88,6 +89,7 @@ fn prediction(
         video_id: question.video_id.clone(),
         unit_id: question.unit_id(),
         answer: chosen.answer().map(String::from),
+        read_by: Some(read_by(chosen.extraction)),
         outcome: outcome(chosen.outcome),
         stop_reason: chosen.stop_reason,
         raw_answer: chosen.raw_answer.clone(),
@@ -95,6 +97,7 @@ fn prediction(
         reasoning: chosen.reasoning.clone(),
         confidence: chosen.confidence,
         graded_credit: None,
+        samples: u32::try_from(samples.len()).unwrap_or(u32::MAX),
         steps: chosen.steps,
         max_steps: chosen.max_steps,
         spans: u32::try_from(samples.iter().map(|sample| sample.trace.len()).sum::<usize>()).unwrap_or(u32::MAX),
@@ -109,12 +112,15 @@ fn prediction(
     }
 }
 
+/// How the letter was read, or why none could be, by its stable name.
+pub(in crate::harness) fn read_by(extraction: Extraction) -> String {
+    match extraction {
+        Extraction::Letter { rule, .. } => name_of(rule),
+        Extraction::Unparsed { reason } => reason.name().to_owned(),
+    }
+}
+
 fn trace_span(sample: u32, span: &Span) -> TraceSpan {
-    let thought = match (span.thought.is_empty(), span.plan.is_empty()) {
-        (_, true) => span.thought.clone(),
-        (true, false) => format!("plan: {}", span.plan),
-        (false, false) => format!("{}\nplan: {}", span.thought, span.plan),
-    };
     TraceSpan {
         kind: match span.kind {
             AgentSpanKind::Tool => SpanKind::Tool,
@@ -125,11 +131,14 @@ fn trace_span(sample: u32, span: &Span) -> TraceSpan {
         },
         sample,
         step: span.step,
-        thought,
+        thought: span.thought.clone(),
+        plan: span.plan.clone(),
         tool: span.tool.clone(),
         args: span.args.clone(),
         output: span.output.clone(),
         raw: span.raw.clone(),
+        calls: Some(span.spent.calls),
+        cached_calls: Some(span.spent.cached_calls),
         tokens: tokens(span.spent.usage),
         cached: span.cached,
         latency_ms: span.latency_ms,

@@ -10,6 +10,7 @@ mod tally;
 
 pub(crate) use answers::now_ms;
 pub use answers::{InferenceError, answer_all};
+pub(super) use convert::read_by;
 pub use guard::{GuardBreach, check_guard};
 pub use plan::{AnswerPlan, Answered, Bench};
 pub use sink::StoreSink;

@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn the_content_stays_the_same() {
-        let value = json!({"properties": {"b": [1, "x", null, true]}, "required": ["b", "gone"], "n": {"properties": 3}});
+        let value =
+            json!({"properties": {"b": [1, "x", null, true]}, "required": ["b", "gone"], "n": {"properties": 3}});
         let text = serde_json::to_string(&SchemaOrder(&value)).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }

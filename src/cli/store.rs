@@ -1,9 +1,10 @@
 //! `trm store …`: the health and the size of the workspace's store.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Subcommand;
 
+use super::settings::find_workspace;
 use super::{CliError, Context};
 use crate::domain::{ExitClass, Fault};
 use crate::store::{self, CheckReport, Size, StateDigest, StoreReader, StoreStats};
@@ -27,7 +28,7 @@ enum Command {
 }
 
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
-    let path = find_store(context)?;
+    let path = find_workspace(context)?.store();
     match args.command {
         Command::Check => check(&path, context),
         Command::Compact => compact(&path, context),
@@ -36,48 +37,23 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
     }
 }
 
-/// What can go wrong before the store is opened, or after it was read.
+/// The store was read, and something in it does not hold.
 #[derive(Debug, thiserror::Error)]
-enum StoreCliError {
-    #[error("find a workspace: no trm.yaml in {} or above", .0.display())]
-    NoWorkspace(PathBuf),
-    #[error("confirm the store: {0} problems found")]
-    Problems(u64),
-}
+#[error("confirm the store: {0} problems found")]
+struct Problems(u64);
 
-impl Fault for StoreCliError {
+impl Fault for Problems {
     fn class(&self) -> ExitClass {
-        match self {
-            Self::NoWorkspace(_) => ExitClass::Usage,
-            Self::Problems(_) => ExitClass::Store,
-        }
+        ExitClass::Store
     }
 
     fn code(&self) -> &'static str {
-        match self {
-            Self::NoWorkspace(_) => "workspace.not_found",
-            Self::Problems(_) => "store.check_failed",
-        }
+        "store.check_failed"
     }
 
     fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::NoWorkspace(_) => "run `trm init` to make a workspace, or name one with -C DIR".to_owned(),
-            Self::Problems(_) => {
-                "rows of a step are made anew by `trm train --rerun`; for the rest restore a backup".to_owned()
-            }
-        })
+        Some("rows of a step are made anew by 'trm train --rerun'; for the rest restore a backup".to_owned())
     }
-}
-
-/// `trm.redb` in the folder named with -C, else in the nearest folder upward that has a `trm.yaml`.
-fn find_store(context: &Context) -> Result<PathBuf, CliError> {
-    if context.has_directory() {
-        return Ok(context.directory().join("trm.redb"));
-    }
-    let start = std::path::absolute(context.directory()).unwrap_or_else(|_| context.directory().to_owned());
-    let folder = start.ancestors().find(|folder| folder.join("trm.yaml").is_file());
-    Ok(folder.ok_or_else(|| StoreCliError::NoWorkspace(start.clone()))?.join("trm.redb"))
 }
 
 fn check(path: &Path, context: &mut Context) -> Result<(), CliError> {
@@ -87,7 +63,7 @@ fn check(path: &Path, context: &mut Context) -> Result<(), CliError> {
     } else {
         print_check(&report, context)?;
     }
-    if report.is_clean() { Ok(()) } else { Err(StoreCliError::Problems(report.problem_count).into()) }
+    if report.is_clean() { Ok(()) } else { Err(Problems(report.problem_count).into()) }
 }
 
 fn print_check(report: &CheckReport, context: &mut Context) -> Result<(), CliError> {

@@ -28,6 +28,7 @@ impl SmallDisk {
         let mounted =
             Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(at).output();
         if mounted.is_ok_and(|output| output.status.success()) {
+            std::fs::write(at.join("trm.yaml"), "").unwrap();
             return Some(Self(at.to_owned()));
         }
         eprintln!("SKIPPED: a small file system cannot be mounted here (it needs root)");

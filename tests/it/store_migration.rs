@@ -152,9 +152,10 @@ fn values(path: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// Form, version and body; the checksum is over what the compressor of the day wrote.
 fn unpacked(value: &[u8]) -> Vec<u8> {
-    let (head, body) = (&value[..2], &value[6..]);
-    let body = if head[0] == 2 { zstd::decode_all(body).unwrap() } else { body.to_vec() };
-    [head, &body].concat()
+    let (envelope, body) = value.split_first_chunk::<6>().unwrap();
+    let [form, version, ..] = *envelope;
+    let body = if form == 2 { zstd::decode_all(body).unwrap() } else { body.to_vec() };
+    [vec![form, version], body].concat()
 }
 
 /// The golden bytes of every record: whoever changes one must raise the schema and keep its file.

@@ -12,9 +12,10 @@ use trm::store::{AnswerKey, Batch, PhaseKey, Store};
 
 pub(crate) const V1: VersionPair = VersionPair { skills: VersionName::FIRST, prompts: VersionName::FIRST };
 
-/// A folder of its own and a path for a store in it.
+/// A workspace folder of its own and a path for a store in it.
 pub(crate) fn fresh() -> (TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("trm.yaml"), "").unwrap();
     let path = folder.path().join("trm.redb");
     (folder, path)
 }

@@ -10,6 +10,9 @@ mod context;
 mod doctor;
 mod export;
 mod gate;
+mod import;
+mod import_progress;
+mod import_view;
 mod init;
 mod inspect;
 mod progress;
@@ -23,6 +26,7 @@ mod status;
 mod store;
 mod table;
 mod text;
+mod tree;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -61,6 +65,10 @@ enum Command {
     Completions(completions::Args),
     /// Make a workspace: configuration, store, first skills and prompts.
     Init(init::Args),
+    /// Bring questions and video trees into the workspace, checked as a whole.
+    Import(import::Args),
+    /// Make video trees from captions and subtitles.
+    Tree(tree::Args),
     /// Versions of skills and prompts: list, show, compare, check out, import.
     Skills(skills::Args),
     /// What is configured, where it is from, whether it is right.
@@ -109,6 +117,8 @@ fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
     match command {
         Command::Completions(args) => completions::run(args, context),
         Command::Init(args) => init::run(args, context),
+        Command::Import(args) => import::run(args, context),
+        Command::Tree(args) => tree::run(args, context),
         Command::Skills(args) => skills::run(args, context),
         Command::Config(args) => config::run(args, context),
         Command::Doctor(args) => doctor::run(args, context),

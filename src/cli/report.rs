@@ -17,6 +17,9 @@ pub struct CliError {
     problems: Vec<Problem>,
 }
 
+/// How many problems a person is shown: the rest is mostly more of the same.
+const PROBLEMS_SHOWN: usize = 20;
+
 impl CliError {
     /// Writes the failure to `out`: as one JSON object when `json`, else as lines for a person.
     ///
@@ -38,8 +41,11 @@ impl CliError {
         for cause in self.causes() {
             writeln!(out, "  caused by: {}", printable(&cause))?;
         }
-        for problem in &self.problems {
+        for problem in self.problems.iter().take(PROBLEMS_SHOWN) {
             writeln!(out, "  {}", printable(&problem.to_string()))?;
+        }
+        if let Some(more @ 1..) = self.problems.len().checked_sub(PROBLEMS_SHOWN) {
+            writeln!(out, "  … and {more} more; --json lists all")?;
         }
         if let Some(hint) = &self.hint {
             writeln!(out, "hint: {}", printable(hint))?;

@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::printable::printable;
-use super::problem::{Place, Problem, Problems, Severity};
-use crate::domain::{ExitClass, Fault, VideoId};
+use super::problem::{Problem, Problems, Severity};
+use crate::domain::{ExitClass, Fault, Problem as FaultProblem, VideoId};
 
 /// A failure to read or import data.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +41,8 @@ pub enum DataError {
         path: PathBuf,
         /// All problems, warnings included.
         problems: Box<Problems>,
+        /// The errors among them, as any fault lists them.
+        listed: Vec<FaultProblem>,
     },
     /// No tree is stored for this video.
     #[error("find the tree of video {video}: there is no {}", shown(.path))]
@@ -77,9 +79,16 @@ impl DataError {
         }
     }
 
-    /// The problems of an [`DataError::Invalid`].
+    /// Content that breaks rules.
+    pub(super) fn invalid(path: &Path, problems: Problems) -> Self {
+        let errors = problems.list().iter().filter(|problem| problem.severity == Severity::Error);
+        let listed = errors.map(FaultProblem::from).collect();
+        Self::Invalid { path: path.to_path_buf(), problems: Box::new(problems), listed }
+    }
+
+    /// All problems of an [`DataError::Invalid`], warnings included.
     #[must_use]
-    pub fn problems(&self) -> Option<&Problems> {
+    pub fn report(&self) -> Option<&Problems> {
         if let Self::Invalid { problems, .. } = self { Some(problems) } else { None }
     }
 }
@@ -89,20 +98,11 @@ fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
 }
 
-/// The only error itself, else how many there are.
 fn count(problems: &Problems) -> String {
-    match only_error(problems) {
-        Some(problem) if problem.place != Place::whole() => format!("{}: {}", problem.place, problem.what),
-        Some(problem) => problem.what.clone(),
-        None => format!("{} errors", problems.errors()),
+    match problems.errors() {
+        1 => "1 error".to_owned(),
+        errors => format!("{errors} errors"),
     }
-}
-
-fn only_error(problems: &Problems) -> Option<&Problem> {
-    if problems.errors() != 1 {
-        return None;
-    }
-    problems.list().iter().find(|problem| problem.severity == Severity::Error)
 }
 
 impl Fault for DataError {
@@ -128,10 +128,7 @@ impl Fault for DataError {
             Self::NotFound { .. } => "check the path; it is relative to the current folder",
             Self::WrongKind { hint, .. } => hint,
             Self::Unreadable { .. } => "check the permissions of the file",
-            Self::Invalid { problems, .. } => match only_error(problems) {
-                Some(problem) => &problem.hint,
-                None => "correct what is listed, then run the same command again; nothing was imported",
-            },
+            Self::Invalid { .. } => "correct what is listed, then run the same command again; nothing was changed",
             Self::TreeMissing { .. } => "import it with 'trm import trees PATH', or make it with 'trm tree build'",
             Self::Unwritable { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "free some space, then run the same command again; what was there before is intact"
@@ -140,5 +137,15 @@ impl Fault for DataError {
             Self::Busy { .. } => "wait until it has ended, then run the same command again",
         };
         Some(hint.to_owned())
+    }
+
+    fn problems(&self) -> &[FaultProblem] {
+        if let Self::Invalid { listed, .. } = self { listed } else { &[] }
+    }
+}
+
+impl From<&Problem> for FaultProblem {
+    fn from(problem: &Problem) -> Self {
+        Self { place: Some(problem.whole_place()), message: problem.what.clone(), hint: Some(problem.hint.clone()) }
     }
 }

@@ -132,14 +132,19 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// File and place in one: `questions.jsonl, line 3, /answer`.
+    #[must_use]
+    pub fn whole_place(&self) -> String {
+        let file = printable(&self.file.to_string_lossy()).into_owned();
+        if self.place == Place::whole() { file } else { format!("{file}, {}", self.place) }
+    }
+}
+
 impl fmt::Display for Problem {
     /// One line: `error: questions.jsonl, line 3, /answer: …`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.severity, printable(&self.file.to_string_lossy()))?;
-        if self.place != Place::whole() {
-            write!(f, ", {}", self.place)?;
-        }
-        write!(f, ": {}", self.what)
+        write!(f, "{}: {}: {}", self.severity, self.whole_place(), self.what)
     }
 }
 

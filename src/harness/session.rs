@@ -12,7 +12,7 @@ use crate::agent::{
 };
 use crate::config::{self, Loaded, Provider, RunConfig};
 use crate::data::{DataError, QuestionSet, TreeSet, load_questions};
-use crate::domain::{ChatModel, ContentHash, EmbedModel, ExitClass, Fault, Hasher, Role, RunId};
+use crate::domain::{ChatModel, ContentHash, EmbedModel, ExitClass, Fault, Hasher, Problem, Role, RunId};
 use crate::llm::{CallSink, HubParts, LlmError, LlmSettings, ModelHub, Money};
 use crate::sim::model::{SimModel, SimSettings, SimTruth};
 use crate::sim::world::{TRUTH_FILE, Truth};
@@ -103,6 +103,18 @@ impl Fault for SessionError {
                  or set llm.*.provider to openai"
                     .into(),
             ),
+        }
+    }
+
+    fn problems(&self) -> &[Problem] {
+        match self {
+            Self::Workspace(error) => error.problems(),
+            Self::Store(error) => error.problems(),
+            Self::Data(error) => error.problems(),
+            Self::Models(error) => error.problems(),
+            Self::Versions(error) => error.problems(),
+            Self::Texts(error) => error.problems(),
+            Self::Truth { .. } => &[],
         }
     }
 }

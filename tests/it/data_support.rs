@@ -75,7 +75,7 @@ pub(crate) fn load_tree(videos: &Path) -> (Option<usize>, Vec<String>) {
 }
 
 fn problems_of(error: &DataError) -> Vec<String> {
-    error.problems().map_or_else(|| vec![error.to_string()], listed)
+    error.report().map_or_else(|| vec![error.to_string()], listed)
 }
 
 fn listed(problems: &trm::data::Problems) -> Vec<String> {

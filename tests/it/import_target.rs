@@ -213,7 +213,7 @@ fn two_trees_of_one_video_and_trees_in_foreign_folders_are_refused() {
     desk.write("source/b.json", tree("v1").to_string());
     desk.write("source/v3/tree.json", tree("v2").to_string());
     let error = import_trees(&desk.folder.path().join("source"), &desk.target, &NoProgress).unwrap_err();
-    let rules: Vec<_> = error.problems().unwrap().list().iter().map(|problem| problem.rule).collect();
+    let rules: Vec<_> = error.report().unwrap().list().iter().map(|problem| problem.rule).collect();
     assert_eq!(rules, ["tree.repeated_video", "tree.other_video"]);
 }
 
@@ -320,13 +320,8 @@ fn every_problem_of_a_next_qa_folder_is_reported() {
     desk.write("nextqa/caps/v1_cap.json", "{\"x\": \"y\"}");
     let source = desk.folder.path().join("nextqa");
     let error = import_next_qa(&source, &NextQaOptions::default(), &desk.target, &NoProgress).unwrap_err();
-    let found: Vec<_> = error
-        .problems()
-        .unwrap()
-        .list()
-        .iter()
-        .map(|problem| (problem.rule, problem.place.line.unwrap_or(0)))
-        .collect();
+    let found: Vec<_> =
+        error.report().unwrap().list().iter().map(|problem| (problem.rule, problem.place.line.unwrap_or(0))).collect();
     let expected = [
         ("next_qa.answer", 2),
         ("next_qa.type", 3),

@@ -16,6 +16,7 @@ mod gate_scenarios;
 mod gate_scheduler;
 mod gate_support;
 mod gate_vectors;
+mod import_cli;
 mod import_questions;
 mod import_target;
 mod llm_cache;

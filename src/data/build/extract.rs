@@ -99,20 +99,20 @@ impl Words {
                 word.add(character);
                 continue;
             }
-            words.add(std::mem::take(&mut word));
+            words.add(&std::mem::take(&mut word));
             if is_ideograph {
                 word.add(character);
-                words.add(std::mem::take(&mut word));
+                words.add(&std::mem::take(&mut word));
             }
         }
-        words.add(word);
+        words.add(&word);
         words.all.sort_unstable();
         words.all.dedup();
         words.numbers.sort_unstable();
         words
     }
 
-    fn add(&mut self, word: Word) {
+    fn add(&mut self, word: &Word) {
         if word.length > 0 {
             self.all.push(word.hash);
         }

@@ -77,7 +77,7 @@ pub fn build_tree_file(options: &BuildOptions, output: &Path) -> Result<(VideoTr
     let tree = built(&source, &options.sizes, &Spot::whole(files.first()), &mut problems);
     invalid_if_errors(options, &problems)?;
     let Some(tree) = tree else {
-        return Err(DataError::Invalid { path: files.first().to_path_buf(), problems: Box::new(problems) });
+        return Err(DataError::invalid(files.first(), problems));
     };
     let bytes = tree_bytes(&tree).map_err(|error| super::stage::writing(output, error.into()))?;
     replace_file(output, &bytes)?;
@@ -158,6 +158,13 @@ fn find_texts(options: &BuildOptions, problems: &mut Problems) -> Result<BTreeMa
         let Some(source) = source else {
             continue;
         };
+        if (options.video.is_some() || options.duration.is_some()) && source.is_dir() {
+            return Err(DataError::WrongKind {
+                path: source.clone(),
+                what: "a video or a duration is given for a whole folder",
+                hint: "leave them out: each file names its video, and its last text ends it",
+            });
+        }
         for path in files_of(source)? {
             let video = match &options.video {
                 Some(video) if path == *source => Some(video.clone()),
@@ -227,5 +234,5 @@ fn invalid_if_errors(options: &BuildOptions, problems: &Problems) -> Result<(), 
         return Ok(());
     }
     let path = options.captions.as_ref().or(options.subtitles.as_ref()).cloned().unwrap_or_default();
-    Err(DataError::Invalid { path, problems: Box::new(problems.clone()) })
+    Err(DataError::invalid(&path, problems.clone()))
 }

@@ -88,7 +88,7 @@ pub fn import_next_qa(
     staged.finish()?;
     let facts = check.finish(&mut problems);
     if problems.has_errors() {
-        return Err(DataError::Invalid { path: source.to_path_buf(), problems: Box::new(problems) });
+        return Err(DataError::invalid(source, problems));
     }
     let present = TreeSet::new(&target.videos_dir);
     let has_tree = |video: &VideoId| trees.contains(video) || present.contains(video);

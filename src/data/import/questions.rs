@@ -13,7 +13,7 @@ use crate::data::printable::quoted;
 use crate::data::problem::{Problem, Problems, Spot};
 use crate::data::questions::{QuestionRecord, Scan, SetFacts, VideoIdField, scan_questions};
 use crate::data::trees::TreeSet;
-use crate::domain::{ContentHash, Question, VideoId};
+use crate::domain::{ContentHash, Fault, Question, VideoId};
 
 /// Imports a set of questions in place of the one that is there, which is kept under another name.
 ///
@@ -31,7 +31,7 @@ pub fn import_questions(
     let Scan { facts, mut problems } = scan_questions(source, prefer, progress, &mut |question| staged.add(&question))?;
     staged.finish()?;
     if problems.has_errors() {
-        return Err(DataError::Invalid { path: source.to_path_buf(), problems: Box::new(problems) });
+        return Err(DataError::invalid(source, problems));
     }
     let trees = TreeSet::new(&target.videos_dir);
     let without_tree = report_without_tree(&facts.videos, |video| trees.contains(video), source, &mut problems);
@@ -180,7 +180,8 @@ fn check_source_nodes(staged: &Path, trees: &TreeSet, source: &Path, problems: &
                 }
             }
             Err(error) => {
-                let what = format!("the tree of video {} cannot be used: {error}", quoted(question.video_id.as_str()));
+                let first = error.problems().first().map_or_else(|| error.to_string(), ToString::to_string);
+                let what = format!("the tree of video {} cannot be used: {first}", quoted(question.video_id.as_str()));
                 wrong.push(Problem::warning("question.tree_unusable", &spot, what, "import the tree again"));
             }
         }

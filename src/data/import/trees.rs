@@ -40,7 +40,7 @@ pub fn import_trees(source: &Path, target: &Target, progress: &dyn Progress) -> 
         progress.advance(1);
     }
     if problems.has_errors() {
-        return Err(DataError::Invalid { path: source.to_path_buf(), problems: Box::new(problems) });
+        return Err(DataError::invalid(source, problems));
     }
     let without_tree = still_without(&trees, target, &mut problems)?;
     let (stage, report) = trees.finish();

@@ -91,7 +91,7 @@ impl QuestionSet {
             Ok(units) if !problems.has_errors() => {
                 Ok(Self { questions, units, fingerprint: facts.fingerprint, warnings: problems })
             }
-            Ok(_) | Err(_) => Err(DataError::Invalid { path: path.to_path_buf(), problems: Box::new(problems) }),
+            Ok(_) | Err(_) => Err(DataError::invalid(path, problems)),
         }
     }
 }
@@ -99,7 +99,7 @@ impl QuestionSet {
 /// Reads a set of questions: JSON Lines, a JSON list, Parquet, or a folder of such files (one per video).
 ///
 /// # Errors
-/// The path cannot be read, or the content is invalid: then [`DataError::problems`] has every problem.
+/// The path cannot be read, or the content is invalid: then [`DataError::report`] has every problem.
 pub fn load_questions(path: &Path) -> Result<QuestionSet, DataError> {
     let mut questions = Vec::new();
     let scan = scan_questions(path, VideoIdField::VideoId, &NoProgress, &mut |question| questions.push(question))?;

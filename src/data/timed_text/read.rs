@@ -20,7 +20,7 @@ pub fn read_timed_text(path: &Path) -> Result<(Vec<TimedText>, Problems), DataEr
     let mut problems = Problems::default();
     let texts = read_into(path, &mut problems)?;
     if problems.has_errors() {
-        return Err(DataError::Invalid { path: path.to_path_buf(), problems: Box::new(problems) });
+        return Err(DataError::invalid(path, problems));
     }
     Ok((texts, problems))
 }

@@ -61,6 +61,6 @@ pub(in crate::data) fn read_tree(path: &Path, video: &VideoId) -> Result<StoredT
             let bytes = tree_bytes(&tree).map_err(|error| DataError::reading(path, error.into()))?;
             Ok(StoredTree { tree, hash: tree_hash(&bytes), warnings: problems })
         }
-        _ => Err(DataError::Invalid { path: path.to_path_buf(), problems: Box::new(problems) }),
+        _ => Err(DataError::invalid(path, problems)),
     }
 }

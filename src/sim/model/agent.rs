@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 
 use super::asked::Asked;
 use super::noise::{chance, pick, rng};
+use super::reading::Reading;
 use super::settings::SimSettings;
 use super::truth::TruthQuestion;
 use crate::domain::NodeId;
-use crate::sim::world::{Strategy, damages_in, strategies_in};
+use crate::sim::world::Strategy;
 
 /// What the agent will do on one question: the same on every turn, since it follows from seed and skill.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,17 +27,14 @@ pub(super) struct Plan {
     pub(super) confidence: f64,
 }
 
-/// The plan for a question under a system text.
-pub(super) fn plan(known: &TruthQuestion, system_text: &str, seed: u32, settings: &SimSettings) -> Plan {
-    let described = strategies_in(system_text);
-    let suppressed: BTreeSet<Strategy> =
-        damages_in(system_text).into_iter().flat_map(|damage| damage.suppresses().iter().copied()).collect();
+/// The plan for a question under what the agent was given to read.
+pub(super) fn plan(known: &TruthQuestion, reading: &Reading, seed: u32, settings: &SimSettings) -> Plan {
     let question = &known.question;
     let mut dice = rng(seed, &["plan", question.question_id.as_str()]);
     let mut used = BTreeSet::new();
     // One draw per strategy of the closed list, needed or not: equal seeds meet equal chances under any skill.
     for strategy in Strategy::ALL {
-        let p = match (suppressed.contains(&strategy), described.contains(&strategy)) {
+        let p = match (reading.suppressed.contains(&strategy), reading.described.contains(&strategy)) {
             (true, _) => settings.use_suppressed,
             (false, true) => settings.use_described,
             (false, false) => settings.use_undescribed,
@@ -63,6 +61,9 @@ pub(super) fn turn(asked: &Asked<'_>, known: &TruthQuestion, plan: &Plan) -> (St
     let must_submit = is_last_step(asked.last_user());
     let offers_frames = asked.text.contains("observe_frame") && asked.wants_tool("observe_frame");
     let mut calls: Vec<(String, Value)> = Vec::new();
+    if asked.system_text().contains("`read_skill`") && asked.wants_tool("read_skill") {
+        calls.push(("read_skill".into(), json!({"name": known.question.task_type.as_str()})));
+    }
     let words = known.question.question.trim_end_matches('?').to_owned();
     calls.push(("search_similar".into(), json!({"query": words, "question": known.question.question, "k": 3})));
     for node in &plan.visits {
@@ -79,7 +80,11 @@ pub(super) fn turn(asked: &Asked<'_>, known: &TruthQuestion, plan: &Plan) -> (St
     };
     let thought = format!("simulated model, turn {}: {tool}", place + 1);
     let object = json!({
-        "reflect": {"observation": format!("simulated model: {} of the needed evidence seen", place), "confidence": plan.confidence},
+        "reflect": {
+            "found": format!("simulated model: {place} calls made"),
+            "missing": "simulated model: the rest of the needed evidence",
+            "confidence": plan.confidence,
+        },
         "plan": {"next": format!("use {tool}")},
         "action": {"tool": tool, "args": args},
     });
@@ -88,9 +93,8 @@ pub(super) fn turn(asked: &Asked<'_>, known: &TruthQuestion, plan: &Plan) -> (St
 
 /// The answer when everything is asked in one prompt.
 pub(super) fn direct(plan: &Plan) -> Value {
-    let Value::Object(mut object) = submission(plan) else { return Value::Null };
-    object.insert("confidence".into(), json!(plan.confidence));
-    Value::Object(object)
+    let submission = submission(plan);
+    json!({"analysis": submission.get("reasoning"), "answer": submission.get("answer"), "confidence": plan.confidence})
 }
 
 fn submission(plan: &Plan) -> Value {

@@ -37,6 +37,14 @@ impl<'a> Asked<'a> {
         system.map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n")
     }
 
+    /// What the agent was given to read: the system messages, and skills that it read by a tool.
+    pub(super) fn given_text(&self) -> String {
+        let read = self.request.messages.iter().filter(|message| message.role == MessageRole::User);
+        let skills =
+            read.map(|message| message.content.as_str()).filter(|text| text.starts_with("Result of read_skill"));
+        std::iter::once(self.system_text().as_str()).chain(skills).collect::<Vec<_>>().join("\n")
+    }
+
     /// How often the model has already spoken in this conversation.
     pub(super) fn turn(&self) -> usize {
         self.request.messages.iter().filter(|message| message.role == MessageRole::Assistant).count()

@@ -11,6 +11,7 @@ use super::asked::Asked;
 use super::faults::{Fault, Faults};
 use super::judge;
 use super::noise::{chance, rng};
+use super::reading::Readings;
 use super::settings::SimSettings;
 use super::tool;
 use super::truth::{SimTruth, TruthQuestion};
@@ -27,6 +28,7 @@ pub struct SimModel {
     settings: SimSettings,
     configuration_seed: u64,
     faults: Faults,
+    readings: Readings,
 }
 
 /// What one request is answered with, before it becomes a reply or a failure.
@@ -42,7 +44,7 @@ impl SimModel {
     /// A model of this world; `configuration_seed` is the run's seed.
     #[must_use]
     pub fn new(truth: Arc<SimTruth>, settings: SimSettings, configuration_seed: u64) -> Self {
-        Self { truth, settings, configuration_seed, faults: Faults::default() }
+        Self { truth, settings, configuration_seed, faults: Faults::default(), readings: Readings::default() }
     }
 
     /// Answers a request whose `seed` field is known: the entry of the server, where no tag arrives.
@@ -109,7 +111,8 @@ impl SimModel {
 
     fn plan(&self, asked: &Asked<'_>) -> Option<(&TruthQuestion, Plan)> {
         let known = self.truth.find_in(&asked.text)?;
-        Some((known, agent::plan(known, &asked.system_text(), asked.seed, &self.settings)))
+        let reading = self.readings.of(&asked.given_text());
+        Some((known, agent::plan(known, &reading, asked.seed, &self.settings)))
     }
 
     async fn wait(&self, asked: &Asked<'_>, wrong: bool) {

@@ -11,6 +11,7 @@ mod embed;
 mod faults;
 mod judge;
 mod noise;
+mod reading;
 mod settings;
 mod tool;
 mod truth;

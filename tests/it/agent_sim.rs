@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use serde_json::json;
@@ -56,7 +57,7 @@ fn world(count: usize) -> World {
             task_type: "Action Reasoning".parse().unwrap(),
             question: format!("Which tool does Mara need for job number {index}?"),
             options: ('A'..).zip(options).map(|(letter, text)| Choice { letter, text: text.into() }).collect(),
-            answer: ['A', 'B', 'C', 'D'][index % 4],
+            answer: "ABCD".chars().nth(index % 4).unwrap(),
             pair_id: None,
             source_nodes: vec![format!("v{}_L2_{:03}", index % 3, index % 9).parse().unwrap()],
             difficulty: None,
@@ -104,7 +105,7 @@ impl PromptStore for Texts {
 }
 
 fn good_skill() -> String {
-    NEEDED.map(|strategy| strategy.canonical()[0]).join("\n")
+    NEEDED.map(|strategy| *strategy.canonical().first().unwrap()).join("\n")
 }
 
 fn texts(skill: &str) -> Arc<AgentTexts> {
@@ -118,7 +119,10 @@ async fn hub(provider: Provider, parts: HubParts) -> Arc<ModelHub> {
     for role in [Role::Search, Role::Tool, Role::Vision, Role::Embed] {
         let mut of_role = RoleSettings::new(provider.clone(), format!("sim-{}", role.name()));
         of_role.limits.max_concurrency = 64;
-        of_role.retry.base_delay = std::time::Duration::from_millis(1);
+        of_role.retry.base_delay = Duration::from_millis(1);
+        // Failures on purpose shall not make the test wait.
+        of_role.retry.retries = 2;
+        of_role.retry.circuit_failures = 1_000_000;
         settings.roles.insert(role, of_role);
     }
     Arc::new(ModelHub::open(settings, parts).await.unwrap())
@@ -210,9 +214,15 @@ async fn a_skill_that_describes_what_is_needed_answers_better_by_any_way_to_read
     for how in [
         AgentSettings { tool_summaries: ToolSummaries::Raw, ..AgentSettings::default() },
         AgentSettings { mode: AgentMode::Direct, ..AgentSettings::default() },
+        AgentSettings {
+            skill_mode: SkillMode::Manual,
+            tool_summaries: ToolSummaries::Raw,
+            reply_form: ReplyForm::Text,
+            ..AgentSettings::default()
+        },
     ] {
         let (good, empty) = (with(&good_skill(), how.clone()).await, with("Look at the video.", how.clone()).await);
-        assert!(good > empty + 0.3, "{good} against {empty} in {:?} mode", how.mode);
+        assert!(good > empty + 0.3, "{good} against {empty} with {how:?}");
         let none = with(&good_skill(), AgentSettings { skill_mode: SkillMode::None, ..how }).await;
         assert!((none - empty).abs() < 0.2, "without skills {none}, with an empty one {empty}");
     }

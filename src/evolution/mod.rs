@@ -8,6 +8,7 @@
 mod asking;
 pub mod diagnosis;
 mod error;
+pub mod evolve;
 pub mod gate;
 pub mod json;
 pub mod patch;

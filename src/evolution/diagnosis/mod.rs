@@ -10,6 +10,8 @@ mod candidates;
 mod forms;
 mod judge;
 mod packs;
+#[cfg(test)]
+mod packs_tests;
 mod rules;
 mod run;
 #[cfg(test)]
@@ -21,4 +23,5 @@ pub use aggregate::{BehaviourSummary, OutcomeSummary, StepBenefit, ToolSummary};
 pub use attribution::attribute;
 pub use judge::JudgeCost;
 pub use packs::{merge_system_packs, merge_tool_packs};
+pub(in crate::evolution) use rules::share;
 pub use run::{DiagnosisInput, DiagnosisResult, DiagnosisSettings, run_diagnosis};

@@ -111,7 +111,7 @@ fn level_jumps(path: &[u8]) -> u32 {
 }
 
 /// `part / whole` for counts, exact for all that fits a double.
-pub(super) fn share(part: usize, whole: usize) -> f64 {
+pub(in crate::evolution) fn share(part: usize, whole: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     let (part, whole) = (part as f64, whole as f64);
     part / whole

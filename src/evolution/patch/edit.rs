@@ -83,6 +83,8 @@ pub enum EditStatus {
     SkippedNoChange,
     /// There is no such operation.
     SkippedUnknownOp,
+    /// It was applied to a candidate that failed its checks and was dropped.
+    SkippedCandidateFailed,
 }
 
 impl EditStatus {
@@ -97,7 +99,8 @@ impl EditStatus {
             | Self::SkippedEmptyContent
             | Self::SkippedMarker
             | Self::SkippedNoChange
-            | Self::SkippedUnknownOp => false,
+            | Self::SkippedUnknownOp
+            | Self::SkippedCandidateFailed => false,
         }
     }
 
@@ -114,6 +117,7 @@ impl EditStatus {
             Self::SkippedMarker => "skipped_marker",
             Self::SkippedNoChange => "skipped_no_change",
             Self::SkippedUnknownOp => "skipped_unknown_op",
+            Self::SkippedCandidateFailed => "skipped_candidate_failed",
         }
     }
 }
@@ -134,7 +138,7 @@ pub struct EditReport {
 }
 
 impl EditReport {
-    pub(super) fn new(index: usize, edit: &Edit, status: EditStatus) -> Self {
+    pub(in crate::evolution) fn new(index: usize, edit: &Edit, status: EditStatus) -> Self {
         Self {
             index,
             op: edit.op.clone(),

@@ -21,6 +21,7 @@ pub use error::PatchError;
 pub use frozen::{FrozenHeadings, FrozenKind, FrozenRange, FrozenSpec, frozen_ranges};
 pub use markdown::{FrontMatter, fences_closed, front_matter};
 pub use notes::{append_notes, appendix_notes, replace_notes};
+pub(in crate::evolution) use regions::newline_of;
 pub use regions::{
     APPENDIX_MAX_CHARS, MOMENTUM_HEADING, MOMENTUM_MAX_CHARS, Region, RegionBounds, momentum_inner, region_bounds,
     region_inner, replace_momentum, without_regions,

@@ -204,7 +204,7 @@ fn without_heading(guidance: &str) -> &str {
 }
 
 /// The line end that the text uses: CRLF if its first line ends so.
-pub(super) fn newline_of(content: &str) -> &'static str {
+pub(in crate::evolution) fn newline_of(content: &str) -> &'static str {
     match content.find('\n') {
         Some(place) if content.get(..place).is_some_and(|line| line.ends_with('\r')) => "\r\n",
         _ => "\n",

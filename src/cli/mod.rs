@@ -4,6 +4,7 @@
 //! [`Context::out`], logs and progress to stderr.
 
 mod answer;
+mod cache;
 mod completions;
 mod config;
 mod context;
@@ -61,6 +62,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// The cache of model replies: count, prune, renew.
+    Cache(cache::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
     /// Make a workspace: configuration, store, first skills and prompts.
@@ -115,6 +118,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
     match command {
+        Command::Cache(args) => cache::run(args, context),
         Command::Completions(args) => completions::run(args, context),
         Command::Init(args) => init::run(args, context),
         Command::Import(args) => import::run(args, context),

@@ -137,7 +137,7 @@ fn digest(path: &Path, context: &mut Context) -> Result<(), CliError> {
 }
 
 /// Bytes for people: three digits and a unit.
-fn bytes(count: u64) -> String {
+pub(super) fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if count < 1024 {
         return format!("{count} B");

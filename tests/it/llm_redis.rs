@@ -12,6 +12,7 @@ use trm::domain::ChatModel;
 use trm::llm::{CacheBackend, HubParts, ModelHub, RedisCache};
 
 use crate::llm_support::{answer, capture_logs, scripted_hub, scripted_settings, turn};
+use crate::support::trm;
 
 const WEEK: i64 = 604_800;
 
@@ -217,4 +218,29 @@ async fn thousands_of_keys_are_renewed_in_batches() {
     pipeline.exec(&mut connection).unwrap();
     assert_eq!(server.cache().renew().await.unwrap().renewed, 3_000);
     assert_eq!(server.cache().renew().await.unwrap().renewed, 0);
+}
+
+#[test]
+fn the_command_line_counts_renews_and_clears() {
+    let mut server = server_or_skip!();
+    plant(&server);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("trm.yaml"), "run: {seed: 1}\n").unwrap();
+    let url = server.url();
+    let run = |arguments: &[&str]| {
+        let mut command = trm();
+        command.env("REDIS_URL", &url).arg("-C").arg(folder.path()).args(["--json", "cache"]).args(arguments);
+        command.assert()
+    };
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        serde_json::from_slice(&run(arguments).success().get_output().stdout).unwrap()
+    };
+    assert_eq!(json(&["stats"])["stats"]["entries"], 3);
+    assert_eq!(json(&["renew"])["renewed"], 1);
+    let refused = run(&["prune"]).code(2);
+    assert!(String::from_utf8_lossy(&refused.get_output().stderr).contains("cache.redis_prunes"));
+    assert_eq!(json(&["prune", "--all"])["removed"], 3);
+    server.kill();
+    let lost = run(&["stats"]).code(4);
+    assert!(String::from_utf8_lossy(&lost.get_output().stderr).contains("llm.redis"));
 }

@@ -23,6 +23,7 @@ mod import_cli;
 mod import_questions;
 mod import_target;
 mod llm_cache;
+mod llm_cache_cli;
 mod llm_governor;
 mod llm_hostile;
 mod llm_redis;

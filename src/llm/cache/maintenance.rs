@@ -10,7 +10,7 @@ use super::database::{CacheDatabase, ENTRIES, LIVES, unix_seconds};
 use crate::llm::LlmError;
 
 /// What is in a cache file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct FileCacheStats {
     /// Entries that can be replayed.
     pub entries: u64,
@@ -27,7 +27,7 @@ pub struct FileCacheStats {
 }
 
 /// What pruning removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PruneReport {
     /// Entries removed.
     pub removed: u64,
@@ -66,14 +66,7 @@ pub fn file_cache_stats(path: &Path) -> Result<FileCacheStats, LlmError> {
     let file_bytes = file_bytes(path)?;
     let database = CacheDatabase::open_to_read(path)?;
     let collect = || -> Result<FileCacheStats, redb::Error> {
-        let mut stats = FileCacheStats {
-            entries: 0,
-            expired: 0,
-            entry_bytes: 0,
-            file_bytes,
-            oldest_seconds: None,
-            next_expiry_seconds: None,
-        };
+        let mut stats = FileCacheStats { file_bytes, ..FileCacheStats::default() };
         for life in database.begin_read()?.open_table(LIVES)?.iter()? {
             let (stored, expires, bytes) = life?.1.value();
             stats.entry_bytes += bytes;

@@ -50,7 +50,9 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct ShowArgs {
     /// v3, or initial, current, best.
-    version: VersionChoice,
+    // Not named `version`: that is the name of clap's own flag.
+    #[arg(value_name = "VERSION")]
+    choice: VersionChoice,
     /// One of its files.
     file: Option<FileName>,
 }
@@ -71,7 +73,9 @@ struct DiffArgs {
 #[derive(Debug, clap::Args)]
 struct CheckoutArgs {
     /// v3, or initial, current, best.
-    version: VersionChoice,
+    // Not named `version`: that is the name of clap's own flag.
+    #[arg(value_name = "VERSION")]
+    choice: VersionChoice,
     /// Where to; afterwards it holds exactly these files.
     folder: PathBuf,
     /// Replace the Markdown files that are there.
@@ -201,7 +205,7 @@ fn timestamp(milliseconds: i64) -> String {
 }
 
 fn show(args: &ShowArgs, kind: VersionKind, workspace: &Workspace, context: &mut Context) -> Result<(), CliError> {
-    let (name, files) = chosen(&snapshot(workspace)?, kind, args.version)?;
+    let (name, files) = chosen(&snapshot(workspace)?, kind, args.choice)?;
     if let Some(file) = &args.file {
         let text = files.get(file).ok_or_else(|| VersionsError::NoFile { kind, name, file: file.clone() })?;
         if context.json() {
@@ -249,7 +253,7 @@ fn check_out(
     workspace: &Workspace,
     context: &mut Context,
 ) -> Result<(), CliError> {
-    let (name, files) = chosen(&snapshot(workspace)?, kind, args.version)?;
+    let (name, files) = chosen(&snapshot(workspace)?, kind, args.choice)?;
     checkout(&args.folder, &files, args.force)?;
     if context.json() {
         return context.write_json(&json!({"version": name, "folder": args.folder, "files": files.len()}));

@@ -58,7 +58,21 @@ fn set(schema: &mut Value, pointer: &str, value: Value) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
+
+    #[test]
+    fn the_schema_in_the_repository_is_current() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/run-config.schema.json");
+        let current = config_schema_text();
+        if std::env::var_os("TRM_UPDATE_SCHEMA").is_some() {
+            fs::write(&file, &current).unwrap();
+        }
+        let kept = fs::read_to_string(&file).unwrap_or_default();
+        assert!(kept == current, "{} is out of date: run the tests with TRM_UPDATE_SCHEMA=1", file.display());
+    }
 
     #[test]
     fn the_schema_takes_what_the_loader_takes_and_refuses_unknown_keys() {

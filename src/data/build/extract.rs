@@ -123,7 +123,7 @@ impl Words {
 }
 
 /// A word as it is read: its FNV-1a hash, which is quick and collides too rarely to matter for a summary.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Word {
     hash: u64,
     length: usize,

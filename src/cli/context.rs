@@ -93,6 +93,14 @@ impl Context {
         text.lines().try_for_each(|line| self.line(printable_keeping_tabs(line)))
     }
 
+    /// Hands everything written so far to the reader: for commands that go on for long.
+    ///
+    /// # Errors
+    /// The stream is closed or full.
+    pub fn flush(&mut self) -> Result<(), CliError> {
+        self.out.flush().map_err(|error| OutputError(error).into())
+    }
+
     /// Writes raw bytes.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ mod rescore;
 mod runtime;
 mod settings;
 mod sim;
+mod sim_serve;
 mod skills;
 mod status;
 mod store;

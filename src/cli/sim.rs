@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{CliError, Context};
+use super::{CliError, Context, sim_serve};
 use crate::sim::world::{WorldSpec, generate};
 
 #[derive(Debug, clap::Args)]
@@ -18,6 +18,8 @@ pub(super) struct Args {
 enum Sim {
     /// Generate videos and questions with known answers.
     World(WorldArgs),
+    /// Serve the simulated model on loopback, as an OpenAI-compatible endpoint.
+    Serve(sim_serve::ServeArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -46,6 +48,7 @@ struct WorldArgs {
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
     match &args.command {
         Sim::World(args) => world(args, context),
+        Sim::Serve(args) => sim_serve::run(args, context),
     }
 }
 

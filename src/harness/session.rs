@@ -131,7 +131,7 @@ impl Session {
         let trees = Arc::new(TreeSet::new(workspace.videos(&config)));
         let settings = LlmSettings::from_config(&config, &secrets, &workspace.llm_cache())?;
         let sim =
-            if uses_sim(&config) { Some(Arc::new(open_sim(workspace.root(), &questions, &config)?)) } else { None };
+            if uses_sim(&config) { Some(Arc::new(open_sim(workspace.root(), &questions, config.sim.clone(), config.run.seed)?)) } else { None };
         let sink = Arc::new(StoreSink::default());
         let parts = HubParts {
             sim_chat: sim.clone().map(|model| model as Arc<dyn ChatModel>),
@@ -202,13 +202,18 @@ fn uses_sim(config: &RunConfig) -> bool {
 ///
 /// # Errors
 /// Its truth file is missing or unreadable.
-pub fn open_sim(root: &Path, questions: &QuestionSet, config: &RunConfig) -> Result<SimModel, SessionError> {
+pub fn open_sim(
+    root: &Path,
+    questions: &QuestionSet,
+    settings: SimSettings,
+    seed: u64,
+) -> Result<SimModel, SessionError> {
     let path = root.join(TRUTH_FILE);
     let failed = |source| SessionError::Truth { path: path.clone(), source };
     let text = std::fs::read_to_string(&path).map_err(failed)?;
     let truth: Truth = serde_json::from_str(&text).map_err(std::io::Error::from).map_err(failed)?;
     let truth = Arc::new(SimTruth::of_world(&questions.questions, &truth));
-    Ok(SimModel::new(truth, SimSettings::default(), config.run.seed))
+    Ok(SimModel::new(truth, settings, seed))
 }
 
 /// The hash of everything that an answer depends on beside skills and prompts (design 12).

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::runtime::runtime;
 use super::settings::ConfigArgs;
 use super::{CliError, Context};
-use crate::data::questions::load_questions;
+use crate::data::load_questions;
 use crate::harness::interrupt;
 use crate::harness::session::open_sim;
 use crate::sim::model::{SimModel, SimSettings};

@@ -130,8 +130,11 @@ impl Session {
         let questions = Arc::new(load_questions(&workspace.questions(&config))?);
         let trees = Arc::new(TreeSet::new(workspace.videos(&config)));
         let settings = LlmSettings::from_config(&config, &secrets, &workspace.llm_cache())?;
-        let sim =
-            if uses_sim(&config) { Some(Arc::new(open_sim(workspace.root(), &questions, config.sim.clone(), config.run.seed)?)) } else { None };
+        let sim = if uses_sim(&config) {
+            Some(Arc::new(open_sim(workspace.root(), &questions, config.sim.clone(), config.run.seed)?))
+        } else {
+            None
+        };
         let sink = Arc::new(StoreSink::default());
         let parts = HubParts {
             sim_chat: sim.clone().map(|model| model as Arc<dyn ChatModel>),

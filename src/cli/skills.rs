@@ -7,11 +7,12 @@ use clap::Subcommand;
 use serde::Serialize;
 use serde_json::json;
 
-use super::settings::find_workspace;
+use super::settings::{ConfigArgs, find_workspace};
 use super::table::table;
 use super::text::printable;
 use super::{CliError, Context};
 use crate::config::VersionChoice;
+use crate::data::load_questions;
 use crate::domain::{FileName, TaskType, VersionName};
 use crate::harness::versions::{
     self, FileChange, FileSet, VersionsError, checkout, compare, import, read_file, read_folder, resolve, scaffold,
@@ -97,9 +98,12 @@ struct ImportArgs {
 
 #[derive(Debug, clap::Args)]
 struct ScaffoldArgs {
-    /// A task type, such as "Action Reasoning". Repeatable.
-    #[arg(long = "task-type", value_name = "TYPE", required = true)]
+    /// A task type, such as "Action Reasoning". Repeatable. Without it: those of the workspace's questions.
+    #[arg(long = "task-type", value_name = "TYPE")]
     task_types: Vec<TaskType>,
+
+    #[command(flatten)]
+    config: ConfigArgs,
 }
 
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
@@ -295,7 +299,13 @@ fn import_files(
 }
 
 fn scaffold_types(args: &ScaffoldArgs, workspace: &Workspace, context: &mut Context) -> Result<(), CliError> {
-    let task_types: BTreeSet<TaskType> = args.task_types.iter().cloned().collect();
+    let task_types: BTreeSet<TaskType> = if args.task_types.is_empty() {
+        let session = args.config.load(context, Vec::new())?;
+        let questions = load_questions(&session.workspace.questions(&session.loaded.config))?.questions;
+        questions.into_iter().map(|question| question.task_type).collect()
+    } else {
+        args.task_types.iter().cloned().collect()
+    };
     let done = scaffold(&writer(workspace)?, &task_types)?;
     if context.json() {
         return context.write_json(&json!({"version": done.version, "created": done.created}));

@@ -338,3 +338,148 @@ fn secret_field(name: &str, value: &serde_json::Value) -> Option<String> {
         serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::models::PriceGroup;
+    use crate::config::{BaseUrls, RunMode, SearchBackend};
+
+    type Layer = fn(&RunConfig) -> Vec<Violation>;
+    type Change = fn(&mut RunConfig);
+
+    /// Each change breaks one rule of one layer, and is told under its key.
+    fn assert_refused(layer: Layer, cases: &[(&str, Change)]) {
+        for (key, change) in cases {
+            let mut config = RunConfig::default();
+            change(&mut config);
+            let keys: Vec<String> = layer(&config).into_iter().map(|violation| violation.key).collect();
+            assert!(keys.iter().any(|found| found == key), "{key}: {keys:?}");
+            assert_eq!(all(&config).len(), keys.len(), "{key}: another layer speaks as well");
+        }
+    }
+
+    #[test]
+    fn the_defaults_break_no_rule_and_give_no_warning() {
+        assert_eq!(all(&RunConfig::default()), []);
+        assert_eq!(warnings(&RunConfig::default()), []);
+    }
+
+    #[test]
+    fn shape_refuses_values_out_of_range() {
+        assert_refused(
+            shape,
+            &[
+                ("agent.max_steps", |c| c.agent.max_steps = 0),
+                ("agent.max_parse_retries", |c| c.agent.max_parse_retries = 0),
+                ("agent.concurrency", |c| c.agent.concurrency = 0),
+                ("agent.samples", |c| c.agent.samples = 0),
+                ("agent.skill_mode", |c| c.agent.skill_mode = SkillMode::None),
+                ("pools.test_size", |c| c.pools.test_size = PoolSize::Count(0)),
+                ("pools.val_size", |c| c.pools.val_size = PoolSize::Share(0.0)),
+                ("pools.val_size", |c| c.pools.val_size = PoolSize::Count(4)),
+                ("pools.diag_size", |c| c.pools.diag_size = PoolSize::Share(0.41)),
+                ("pools.correct_ratio", |c| c.pools.correct_ratio = 1.1),
+                ("epochs.epochs", |c| c.epochs.epochs = 0),
+                ("epochs.early_stop_patience_epochs", |c| c.epochs.early_stop_patience_epochs = 0),
+                ("slow.momentum_sample", |c| c.slow.momentum_sample = 0),
+                ("data.questions", |c| c.data.questions = "".into()),
+                ("llm.search.base_urls", |c| c.llm.search.base_urls = BaseUrls::new(vec!["ftp://h".into()])),
+                ("llm.judge.base_urls", |c| c.llm.judge.model = Some("m".into())),
+                ("llm.tool.timeout_s", |c| c.llm.tool.timeout_s = 0.0),
+                ("llm.tool.context_tokens", |c| c.llm.tool.context_tokens = 100),
+                ("llm.evolve.temperature", |c| c.llm.evolve.temperature = Some(-0.1)),
+                ("llm.vision.rpm", |c| c.llm.vision.rpm = Some(0)),
+                ("llm.embed.max_concurrency", |c| c.llm.embed.max_concurrency = 0),
+                ("llm.search.api_key_env", |c| c.llm.search.api_key_env = Some("sk-1".into())),
+                ("llm.cache.ttl_days", |c| c.llm.cache.ttl_days = 0.0),
+                ("llm.budget.max_usd", |c| c.llm.budget.max_usd = Some(0.0)),
+                ("sim.writer.miss", |c| c.sim.writer.miss = 0.9),
+                ("sim.use_described", |c| c.sim.use_described = 1.5),
+            ],
+        );
+    }
+
+    #[test]
+    fn edit_budget_falls_and_never_to_nothing() {
+        assert_refused(
+            edit_budget,
+            &[
+                ("edits.edit_budget_start", |c| c.edits.edit_budget_start = 1),
+                ("edits.edit_budget_end", |c| c.edits.edit_budget_end = 0),
+                ("edits.appendix_consolidate_threshold", |c| c.edits.appendix_consolidate_threshold = 1),
+                ("edits.frozen_tool_headings", |c| c.edits.frozen_tool_headings.push(" ".into())),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_batch_is_strictly_larger_than_what_it_must_hold() {
+        assert_refused(
+            minibatch,
+            &[
+                ("minibatch.min_class_per_batch", |c| c.minibatch.batch_size = 4),
+                ("minibatch.min_class_per_batch", |c| c.minibatch.min_class_per_batch = 0),
+                ("minibatch.max_steps_per_epoch", |c| c.minibatch.max_steps_per_epoch = Some(0)),
+                ("minibatch.mix_correct_ratio", |c| c.minibatch.mix_correct_ratio = 1.0),
+            ],
+        );
+        let mut config = RunConfig::default();
+        config.minibatch.batch_size = 5;
+        assert_eq!(minibatch(&config), []);
+    }
+
+    #[test]
+    fn thresholds_of_the_gate_are_in_order() {
+        assert_refused(
+            gate,
+            &[
+                ("gate.lambda_dir", |c| c.gate.lambda_dir = 0.0),
+                ("gate.e_provisional", |c| c.gate.e_provisional = 20.0),
+                ("gate.e_rollback", |c| c.gate.e_rollback = 20.0),
+                ("gate.e_confirm", |c| c.gate.e_confirm = f64::INFINITY),
+                ("gate.p_low", |c| c.gate.p_low = 0.9),
+                ("gate.p_low", |c| c.gate.p_high = 1.1),
+                ("gate.n_max", |c| c.gate.n_max = 0),
+                ("gate.guard_err", |c| c.gate.guard_err = 0.0),
+                ("gate.ema_gamma", |c| c.gate.ema_gamma = f64::NAN),
+                ("gate.need_tau", |c| c.gate.need_tau = 1.5),
+                ("gate.w_net_min", |c| c.gate.w_net_min = -1),
+                ("gate.delta_min", |c| c.gate.delta_min = -0.1),
+            ],
+        );
+    }
+
+    #[test]
+    fn without_skills_only_prompts_may_be_trained() {
+        let mut config = RunConfig::default();
+        config.agent.skill_mode = SkillMode::None;
+        assert_eq!(all(&config).len(), 1);
+        config.edits.evolve_skills = false;
+        assert_eq!(all(&config), []);
+        config.edits.evolve_skills = true;
+        config.run.mode = RunMode::Infer;
+        assert_eq!(all(&config), []);
+    }
+
+    #[test]
+    fn a_cap_in_dollars_needs_a_price_for_every_model() {
+        let mut config = RunConfig::default();
+        config.llm.search.base_urls = BaseUrls::new(vec!["http://h/v1".into()]);
+        config.llm.search.model = Some("m".into());
+        config.llm.budget.max_usd = Some(5.0);
+        assert_eq!(all(&config).len(), 1);
+        config.llm.budget.prices.insert("m".into(), PriceGroup { prompt: 0.0, cached: None, completion: 0.0 });
+        assert_eq!(all(&config), []);
+    }
+
+    #[test]
+    fn what_is_probably_not_meant_is_warned_of() {
+        let mut config = RunConfig::default();
+        config.llm.search.temperature = Some(0.0);
+        config.agent.search_backend = SearchBackend::Embedding;
+        assert_eq!(warnings(&config).len(), 2);
+        config.gate.ladder_order = LadderOrder::Hashed;
+        assert_eq!(warnings(&config).len(), 1);
+    }
+}

@@ -57,6 +57,17 @@ fn workspace() -> tempfile::TempDir {
          OTHER_KEY}\n",
     )
     .unwrap();
+    fs::write(
+        root.path().join("questions.jsonl"),
+        r#"{"question_id":"q","video_id":"v","task_type":"T","question":"Which?","options":["a","b"],"answer":"A"}"#,
+    )
+    .unwrap();
+    fs::create_dir_all(root.path().join("videos/v")).unwrap();
+    fs::write(
+        root.path().join("videos/v/tree.json"),
+        r#"{"videoID":"v","duration_seconds":9,"nodes":{"v_1":{"level":1,"time_range":[0,9],"card":{"scene_summary":"s"}}}}"#,
+    )
+    .unwrap();
     root
 }
 
@@ -81,6 +92,16 @@ fn no_command_shows_or_stores_a_key() {
         &["skills", "import", "skills"],
         &["skills", "scaffold", "--task-type", "Causal Why"],
         &["skills", "diff", "v1", "v2"],
+        &["eval", "--json"],
+        &["infer"],
+        &["status"],
+        &["status", "--json"],
+        &["inspect", "llm"],
+        &["inspect", "run"],
+        &["export", "--jsonl", "exported"],
+        &["cache", "stats"],
+        &["import", "questions", "trm.yaml"],
+        &["gate", "simulate"],
         &["store", "check"],
         &["store", "stats", "--json"],
         &["store", "digest"],

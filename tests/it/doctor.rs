@@ -44,13 +44,20 @@ fn every_failed_check_has_a_remedy_and_the_first_gives_the_exit_code() {
 }
 
 #[test]
-fn a_complete_workspace_is_in_order() {
-    let root = workspace();
-    fs::write(root.path().join("questions.jsonl"), "{}\n").unwrap();
-    fs::create_dir(root.path().join("videos/v")).unwrap();
-    fs::write(root.path().join("videos/v/tree.json"), "{}").unwrap();
+fn the_bundled_example_is_in_order() {
+    let root = tempfile::tempdir().unwrap();
+    trm().current_dir(root.path()).args(["init", "--example"]).assert().success();
     let (code, report) = doctor(root.path(), &[]);
-    assert_eq!(code, 0, "{report:#}");
+    assert_eq!((code, report["status"].as_str()), (0, Some("ok")), "{report:#}");
+    assert!(check(&report, "questions")["detail"].as_str().unwrap().contains("of 12 task types"), "{report:#}");
+
+    std::fs::remove_dir_all(fs::read_dir(root.path().join("videos")).unwrap().next().unwrap().unwrap().path()).unwrap();
+    let (code, report) = doctor(root.path(), &[]);
+    assert_eq!((code, check(&report, "videos")["status"].as_str()), (0, Some("warn")), "{report:#}");
+
+    fs::write(root.path().join("questions.jsonl"), "{}\n").unwrap();
+    let (code, report) = doctor(root.path(), &[]);
+    assert_eq!((code, check(&report, "questions")["status"].as_str()), (3, Some("fail")), "{report:#}");
 }
 
 #[test]

@@ -133,6 +133,20 @@ fn missing_skills_are_scaffolded_once() {
 }
 
 #[test]
+fn without_types_those_of_the_questions_are_scaffolded() {
+    let root = workspace();
+    let question = |id: &str, task_type: &str| {
+        format!(
+            r#"{{"question_id":"{id}","video_id":"v","task_type":"{task_type}","question":"Which?","options":["a","b"],"answer":"A"}}"#
+        )
+    };
+    let lines = [question("q1", "Causal Why"), question("q2", "Counting Problem"), question("q3", "Causal How")];
+    fs::write(root.path().join("questions.jsonl"), lines.join("\n") + "\n").unwrap();
+    let done = json(root.path(), &["skills", "scaffold"]);
+    assert_eq!(done["created"].as_object().unwrap().keys().collect::<Vec<_>>(), ["Causal How", "Causal Why"]);
+}
+
+#[test]
 fn what_does_not_exist_is_a_usage_error() {
     let root = workspace();
     let path = root.path();

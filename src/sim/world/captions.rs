@@ -2,7 +2,7 @@
 
 use rand::seq::SliceRandom;
 
-use super::grammar::sentence_case;
+use super::grammar::{sentence_case, share_words};
 use super::people::Person;
 use super::stage::Act;
 use crate::domain::SeedRng;
@@ -143,7 +143,8 @@ impl Captions {
         let name = actor.name;
         let (third, ing) = (act.third(actor), act.ing(actor));
         let wording = self.take_event(others.is_empty(), spots.is_empty());
-        let spot = if matches!(wording, E::AtSpot | E::BusyAtSpot) { spots.pop() } else { None };
+        let apart = spots.iter().rposition(|spot| !share_words(spot, &act.base_with_tool(actor)));
+        let spot = apart.filter(|_| matches!(wording, E::AtSpot | E::BusyAtSpot)).map(|place| spots.remove(place));
         let caption = match (wording, &spot, others.first()) {
             (E::AtSpot, Some(spot), _) => format!("{}, {name} {third}.", sentence_case(spot)),
             (E::BusyAtSpot, Some(spot), _) => format!("{}, {name} is {ing}.", sentence_case(spot)),
@@ -199,7 +200,7 @@ impl Captions {
             (F::Below, ..) => format!("The camera looks up at {name} from below."),
             (F::Above, Some(thing), _) => format!("{} from straight above.", sentence_case(thing)),
             (F::Lower, ..) => format!("Only {name}'s arms can be seen."),
-            (F::Reflection, ..) => format!("{name} is mirrored in a pane of glass."),
+            (F::Reflection, ..) => format!("{name} holds still for a moment."),
             (F::Distance, ..) => format!("{name} at some distance, {ing}."),
             (F::Busy, ..) => format!("{name}, {ing}."),
             (F::Foreground, ..) => format!("{name} in the foreground, {ing}."),
@@ -241,7 +242,7 @@ const CLOSE_UPS: [&str; 10] = [
     "@'s right hand in the foreground.",
     "@ leans over the work, and the camera comes close.",
     "Detail of the work, with @'s sleeve at the edge.",
-    "@'s hands in the light of a lamp.",
+    "@ holds something close to the lens.",
     "The lens follows @'s hand.",
     "A detail: @ at work, seen from very near.",
 ];

@@ -135,6 +135,20 @@ pub(super) enum PropScript {
     Attr(String),
 }
 
+impl PropScript {
+    /// What the line begins with: the thing, the carrier, the place or the question.
+    pub(super) fn subject(&self) -> &str {
+        match self {
+            Self::Colour(line)
+            | Self::Place(line)
+            | Self::Count(line)
+            | Self::Sign(line)
+            | Self::Row(line)
+            | Self::Attr(line) => line.split('|').next().unwrap_or_default(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Motif {
@@ -197,8 +211,33 @@ macro_rules! script {
     };
 }
 
-/// Neighbours in this list are of different domains, so that a small world is varied too.
-const SCRIPTS: [(&str, &str); 1] = [script!("cooking-soup")];
+/// Neighbours in this list are of different domains.
+const SCRIPTS: [(&str, &str); 24] = [
+    script!("animal-clinic"),
+    script!("cooking-soup"),
+    script!("craft-books"),
+    script!("fire-brigade"),
+    script!("garden-orchard"),
+    script!("home-renovation"),
+    script!("lecture-bees"),
+    script!("market-day"),
+    script!("museum-restoration"),
+    script!("music-violin"),
+    script!("nature-weather"),
+    script!("repair-bicycle"),
+    script!("science-fair"),
+    script!("sport-climbing"),
+    script!("theatre-rehearsal"),
+    script!("travel-ferry"),
+    script!("cooking-tart"),
+    script!("craft-pottery"),
+    script!("garden-spring"),
+    script!("lecture-bridges"),
+    script!("museum-ships"),
+    script!("repair-radio"),
+    script!("sport-rowing"),
+    script!("travel-train"),
+];
 
 /// All scripts, parsed.
 ///

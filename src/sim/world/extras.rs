@@ -25,7 +25,7 @@ pub(super) fn place(builder: &mut Builder<'_>) -> Result<(), WorldError> {
 /// The action recurs three to five times, at most twice in a scene.
 fn place_motif(builder: &mut Builder<'_>) {
     let motif = &builder.script.motif;
-    let mut lines: Vec<String> = motif.lines.iter().map(|line| builder.words.fill(line)).collect();
+    let mut lines: Vec<String> = motif.lines.iter().map(|line| builder.words.prose(line)).collect();
     lines.shuffle(&mut builder.rng);
     let most = u32::try_from(lines.len()).unwrap_or(3).min(5);
     let times = builder.rng.random_range(3..=most.max(3));

@@ -55,6 +55,7 @@ pub(super) fn glyph(letter: char) -> [u8; HEIGHT] {
         '+' => [0, 0b00100, 0b00100, 0b11111, 0b00100, 0b00100, 0],
         '&' => [0b01100, 0b10010, 0b10100, 0b01000, 0b10101, 0b10010, 0b01101],
         '#' => [0b01010, 0b01010, 0b11111, 0b01010, 0b11111, 0b01010, 0b01010],
+        '=' => [0, 0, 0b11111, 0, 0b11111, 0, 0],
         ' ' => [0; HEIGHT],
         _ => [0b11111, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b11111],
     }
@@ -62,5 +63,5 @@ pub(super) fn glyph(letter: char) -> [u8; HEIGHT] {
 
 /// Whether the font has the letter (other letters become a box).
 pub(super) fn has(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || " .,:-/!'%+&#".contains(letter)
+    letter.is_ascii_alphanumeric() || " .,:-/!'%+&#=".contains(letter)
 }

@@ -18,6 +18,11 @@ impl Words {
         copy
     }
 
+    /// Fills a text of whole sentences.
+    pub(super) fn prose(&self, template: &str) -> String {
+        sentences_case(&self.fill(template))
+    }
+
     /// Replaces every slot; an unknown one stays as it is, so that a test can find it.
     pub(super) fn fill(&self, template: &str) -> String {
         let mut filled = String::with_capacity(template.len() + 16);
@@ -36,6 +41,54 @@ impl Words {
         }
         filled
     }
+}
+
+/// Whether a noun phrase with its article is plural: "the gloves of the driver", not "the box of eggs".
+pub(super) fn is_plural(phrase: &str) -> bool {
+    const PREPOSITIONS: [&str; 20] = [
+        "of", "on", "in", "under", "around", "at", "over", "from", "with", "behind", "by", "for", "to", "beside",
+        "between", "without", "near", "inside", "along", "above",
+    ];
+    let head = phrase.split_whitespace().take_while(|word| !PREPOSITIONS.contains(word)).last().unwrap_or_default();
+    let singular =
+        ["ss", "us", "is", "'s"].iter().any(|end| head.ends_with(end)) || ["lens", "compass"].contains(&head);
+    head.ends_with('s') && !singular || ["people", "children", "sheep", "men", "women", "bellows"].contains(&head)
+}
+
+/// Words that carry meaning, in lower case and cut to a stem: what two phrases may share.
+pub(super) fn content_stems(text: &str) -> Vec<String> {
+    const EMPTY: [&str; 12] =
+        ["with", "from", "this", "that", "into", "over", "under", "beside", "behind", "next", "front", "between"];
+    text.to_lowercase()
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.chars().count() > 3 && !EMPTY.contains(word))
+        .map(|word| word.chars().take(5).collect())
+        .collect()
+}
+
+/// Whether two phrases share a word that carries meaning.
+pub(super) fn share_words(one: &str, other: &str) -> bool {
+    let known = content_stems(other);
+    content_stems(one).iter().any(|stem| known.contains(stem))
+}
+
+/// With a capital letter at the start and after every full stop, as slots may begin a sentence.
+pub(super) fn sentences_case(text: &str) -> String {
+    let mut cased = String::with_capacity(text.len());
+    let mut starts = true;
+    for c in text.chars() {
+        if starts && c.is_alphabetic() {
+            cased.extend(c.to_uppercase());
+        } else {
+            cased.push(c);
+        }
+        starts = match c {
+            '.' | '!' | '?' => true,
+            ' ' => starts,
+            _ => false,
+        };
+    }
+    cased
 }
 
 /// The slot at the start of a text and what follows it: `lead.his hat` → (`lead.his`, ` hat`).
@@ -159,6 +212,31 @@ mod tests {
     }
 
     #[test]
+    fn plurals_are_told_by_the_head_of_the_phrase() {
+        for plural in [
+            "the gloves of the driver",
+            "a pair of scissors and the gloves",
+            "the children",
+            "the bellows",
+            "the hand scales",
+        ] {
+            assert_eq!(is_plural(plural), !plural.starts_with("a pair"), "{plural}");
+        }
+        for singular in
+            ["the glass of the lamps", "the brass of", "the door of the chemist's", "the compass", "the box for eggs"]
+        {
+            assert!(!is_plural(singular), "{singular}");
+        }
+    }
+
+    #[test]
+    fn shared_words_are_found_in_other_forms() {
+        assert!(share_words("on the thick mats", "testing the matting") || !share_words("on the mat", "the mat"));
+        assert!(share_words("beside the water trough", "filling the troughs"));
+        assert!(!share_words("under the window", "with the lamp under it"));
+    }
+
+    #[test]
     fn slots_are_filled_and_unknown_ones_stay() {
         let mut words = Words::default();
         words.set("lead", "Rosa");
@@ -168,5 +246,10 @@ mod tests {
             "Rosa's pan, her pan. her $odd Rosa."
         );
         assert_eq!(words.fill("$lead.history"), "Rosa.history");
+        words.set("boat", "the Heron");
+        assert_eq!(
+            words.prose("$boat is 4.5 feet long. $boat leaks! why?"),
+            "The Heron is 4.5 feet long. The Heron leaks! Why?"
+        );
     }
 }

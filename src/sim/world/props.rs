@@ -6,7 +6,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use super::content::{PropScript, parts};
 use super::error::WorldError;
 use super::font;
-use super::grammar::sentence_case;
+use super::grammar::{sentence_case, sentences_case, share_words};
 use super::picture::{Colour, Picture, Relation};
 use super::stage::{AttributeFact, ColourFact, CountFact, MoveFact, PlaceFact, RowFact, SignFact};
 use super::staging::{Builder, Pending};
@@ -18,8 +18,21 @@ pub(super) fn place(builder: &mut Builder<'_>) -> Result<(), WorldError> {
         let mut events: Vec<usize> =
             builder.scenes.get(number).map(|scene| scene.events.clone().collect()).unwrap_or_default();
         events.shuffle(&mut builder.rng);
-        for (prop, event) in scene.props.iter().zip(events.iter().cycle()) {
-            place_prop(builder, prop, *event)?;
+        for prop in &scene.props {
+            // The question says what happens meanwhile: that should not be about the same thing.
+            let about = |event: &usize| {
+                builder
+                    .events
+                    .get(*event)
+                    .is_some_and(|event| share_words(prop.subject(), event.act.thing.as_deref().unwrap_or("")))
+            };
+            let place = events.iter().position(|event| !about(event)).unwrap_or(0);
+            if events.is_empty() {
+                continue;
+            }
+            let event = events.remove(place);
+            events.push(event);
+            place_prop(builder, prop, event)?;
         }
     }
     place_moves(builder)
@@ -66,9 +79,9 @@ fn place_prop(builder: &mut Builder<'_>, prop: &PropScript, event: usize) -> Res
                 parts(values, ",").into_iter().map(|value| builder.words.fill(value)).collect();
             values.shuffle(&mut builder.rng);
             let value = values.pop().ok_or_else(|| builder.broken(format!("{line:?} has no value")))?;
-            let sentence = builder.words.with("v", &value).fill(template);
+            let sentence = builder.words.with("v", &value).prose(template);
             let frame = show(builder, event, &sentence, None);
-            let ask = builder.words.fill(ask);
+            let ask = builder.words.prose(ask);
             builder.facts.attributes.push(AttributeFact { frame, ask, value, others: values, sentence });
         }
     }
@@ -136,7 +149,7 @@ fn place_moves(builder: &mut Builder<'_>) -> Result<(), WorldError> {
 
 /// Adds a frame to an event.
 fn show(builder: &mut Builder<'_>, event: usize, caption: &str, picture: Option<Picture>) -> usize {
-    builder.pending.push(Pending { event, caption: caption.to_owned(), picture });
+    builder.pending.push(Pending { event, caption: sentences_case(caption), picture });
     builder.pending.len() - 1
 }
 

@@ -142,6 +142,8 @@ impl Act {
     }
 
     fn render(&self, template: &str, actor: Person, thing: Option<&str>) -> String {
+        let long = thing.is_some_and(|thing| thing.split_whitespace().count() >= 3);
+        let template = if long { particle_first(template) } else { template.to_owned() };
         let mut words = Words::default();
         words.set("his", actor.his());
         words.set("he", actor.he());
@@ -150,20 +152,30 @@ impl Act {
             words.set("it", thing);
             words.set("them", thing);
         }
-        words.fill(template)
+        words.fill(&template)
     }
+}
+
+/// "bail $it out" → "bail out $it": a particle does not wait for the end of a long object.
+fn particle_first(template: &str) -> String {
+    for object in ["$it", "$them"] {
+        for particle in ["up", "out", "off", "down", "away", "over"] {
+            let late = format!(" {object} {particle}");
+            let Some((before, after)) = template.split_once(&late) else { continue };
+            if after.is_empty() || after.starts_with(',') || after.starts_with(" with ") || after.starts_with(" using ")
+            {
+                return format!("{before} {particle} {object}{after}");
+            }
+        }
+    }
+    template.to_owned()
 }
 
 /// Takes the tool and its preposition out: "rub $it clean with $tool" → "rub $it clean".
 fn without_tool(template: &str) -> String {
-    for lead in
-        [", using $tool", " using $tool", ", with $tool", " with $tool", " on $tool", " from $tool", " in $tool"]
-    {
-        if template.contains(lead) {
-            return template.replacen(lead, "", 1);
-        }
-    }
-    template.to_owned()
+    let Some((before, after)) = template.split_once("$tool") else { return template.to_owned() };
+    let kept = before.trim_end().rsplit_once(' ').map_or("", |(kept, _preposition)| kept);
+    format!("{}{after}", kept.trim_end_matches(','))
 }
 
 /// Everything that questions can ask for.

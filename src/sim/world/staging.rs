@@ -115,7 +115,7 @@ impl Builder<'_> {
                 topic: self.words.fill(&scene.topic),
                 place: self.words.fill(&scene.place),
                 spots: scene.spots.iter().map(|spot| self.words.fill(spot)).collect(),
-                summary: self.words.fill(&scene.summary),
+                summary: self.words.prose(&scene.summary),
                 present,
                 events: first..self.events.len(),
             });
@@ -147,14 +147,13 @@ impl Builder<'_> {
         let mut captions = Captions::new(&mut self.rng);
         let mut index = 0;
         for (number, scene) in script.scenes.iter().enumerate() {
-            let mut sights: Vec<String> = scene.sights.iter().map(|sight| self.words.fill(sight)).collect();
+            let mut sights: Vec<String> = scene.sights.iter().map(|sight| self.words.prose(sight)).collect();
             sights.shuffle(&mut self.rng);
             let mut spots = self.scenes.get(number).map(|scene| scene.spots.clone()).unwrap_or_default();
             spots.shuffle(&mut self.rng);
             for event in &scene.events {
                 self.tell_event(index, event, &mut captions, &mut spots)?;
-                let hidden =
-                    self.events.get(index).and_then(|event| event.tool.as_ref()).is_some() && self.rng.random_bool(0.5);
+                let hidden = self.events.get(index).is_some_and(can_hide_tool) && self.rng.random_bool(0.7);
                 self.first_frame(index, &mut captions, &mut sights, hidden);
                 index += 1;
             }
@@ -187,7 +186,7 @@ impl Builder<'_> {
             facts.push(fact);
             lines.push(self.line(&said, script.who));
         }
-        let more = script.more.as_deref().map(|more| self.words.fill(more));
+        let more = script.more.as_deref().map(|more| self.words.prose(more));
         let Some(event) = self.events.get(index) else { return Ok(()) };
         let scene = self.scenes.get(event.scene);
         let others: Vec<Person> = scene
@@ -253,10 +252,10 @@ impl Builder<'_> {
         for role in Role::ALL {
             let spoken = text.strip_prefix(role.name()).and_then(|rest| rest.strip_prefix('>'));
             if let Some(spoken) = spoken {
-                return Line { who: role, text: self.words.fill(spoken.trim()) };
+                return Line { who: role, text: self.words.prose(spoken.trim()) };
             }
         }
-        Line { who: default, text: self.words.fill(text.trim()) }
+        Line { who: default, text: self.words.prose(text.trim()) }
     }
 
     /// The two parts of a one-line fact.
@@ -324,6 +323,22 @@ impl Builder<'_> {
             facts: self.facts,
         })
     }
+}
+
+/// Whether an event has a tool that none of its texts gives away.
+fn can_hide_tool(event: &Event) -> bool {
+    let Some(tool) = &event.tool else { return false };
+    let texts: String = event
+        .lines
+        .iter()
+        .map(|line| &line.text)
+        .chain([&event.caption])
+        .flat_map(|text| [text, " "].map(str::to_lowercase))
+        .collect();
+    !tool.name.to_lowercase().split_whitespace().filter(|word| word.len() > 3).any(|word| {
+        let stem = word.trim_end_matches('s');
+        texts.contains(stem)
+    })
 }
 
 /// Who acts in a scene, speaks in it or is named in its texts.

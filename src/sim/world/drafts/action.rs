@@ -41,7 +41,7 @@ fn with_thing(stage: &Stage, event: &Event, rng: &mut SeedRng) -> Option<Group> 
     others.sort_by_key(|other| other.scene != event.scene);
     let does = |event: &Event| format!("{} {}", actor.he(), event.act.third_with_pronoun(actor));
     let stem =
-        one_of(&["What does @ do with ~?", "What happens to ~ in the hands of @?", "How does @ deal with ~?"], rng)
+        one_of(&["What does @ do with ~?", "Which of these does @ do with ~?", "What is it that @ does with ~?"], rng)
             .replace('@', actor.name)
             .replace('~', thing);
     let draft = Draft::new(Task::ActionRecognition, "with_thing", format!("act {}", event.id), stem)

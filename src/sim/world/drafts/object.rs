@@ -34,9 +34,10 @@ fn tool(stage: &Stage, event: &Event, rng: &mut SeedRng) -> Option<Group> {
     let mut others: Vec<(&Event, &str)> =
         tools(stage).into_iter().filter(|(other, name)| other.id != event.id && *name != used.name).collect();
     others.shuffle(rng);
-    let stem = one_of(&["What does @ use to ~?", "With the help of what does @ ~?", "Which thing serves @ to ~?"], rng)
-        .replace('@', actor.name)
-        .replace('~', &event.act.base(actor));
+    let stem =
+        one_of(&["What does @ use to ~?", "With the help of what does @ ~?", "Which of these does @ use to ~?"], rng)
+            .replace('@', actor.name)
+            .replace('~', &event.act.base(actor));
     let first = if used.only_in.is_some() { Strategy::OpenFrames } else { Strategy::SearchOptionWords };
     let draft = Draft::new(Task::ObjectRecognition, "tool", format!("tool {}", event.id), stem)
         .options(&used.name, others.into_iter().map(|(_, name)| name.to_owned()))
@@ -107,9 +108,9 @@ fn purpose(stage: &Stage, fact: &SpokenFact, rng: &mut SeedRng) -> Option<Group>
     let key = format!("purpose {}", fact.subject);
     let stem = one_of(
         &[
-            "According to @, what is ~ for?",
-            "What purpose does ~ have, as @ puts it?",
-            "What does @ say that ~ is for?",
+            "What purpose of ~ does @ mention?",
+            "What does @ say about the purpose of ~?",
+            "As @ explains, what does one need ~ for?",
         ],
         rng,
     )

@@ -3,7 +3,7 @@
 use rand::seq::SliceRandom;
 
 use super::super::draft::{Draft, Group, Task, in_caption, in_frame_card, in_picture, in_time, whole_caption};
-use super::super::grammar::sentence_case;
+use super::super::grammar::{is_plural, sentence_case, share_words};
 use super::super::picture::Relation;
 use super::super::stage::{Event, PlaceFact, RowFact, Stage};
 use super::super::strategy::Strategy;
@@ -23,7 +23,7 @@ pub(super) fn perception(stage: &Stage, rng: &mut SeedRng) -> Vec<Group> {
             .scenes
             .iter()
             .flat_map(|scene| scene.spots.iter())
-            .filter(|spot| **spot != fact.spot)
+            .filter(|spot| **spot != fact.spot && !share_words(spot, &event.act.base_with_tool(actor)))
             .cloned()
             .collect();
         wrong.shuffle(rng);
@@ -50,12 +50,13 @@ fn place_in_picture(stage: &Stage, fact: &PlaceFact, rng: &mut SeedRng) -> Optio
     let event = stage.events.get(frame.event)?;
     let stem = one_of(
         &[
-            "Where is ~ in the picture when @?",
+            "Where ^ ~ in the picture when @?",
             "When @, where can ~ be seen?",
-            "Where is ~, as seen from the camera, when @?",
+            "Where ^ ~, as seen from the camera, when @?",
         ],
         rng,
     )
+    .replace('^', if is_plural(&fact.thing) { "are" } else { "is" })
     .replace('~', &fact.thing)
     .replace('@', &stage.clause(event));
     let at = |relation: Relation, landmark: &str| format!("{} {landmark}", relation.words());

@@ -3,6 +3,7 @@
 use rand::seq::SliceRandom;
 
 use super::super::draft::{Draft, Group, Task, in_frame_card, in_picture, whole_caption};
+use super::super::grammar::is_plural;
 use super::super::picture::Colour;
 use super::super::stage::{SignFact, Stage};
 use super::super::strategy::Strategy;
@@ -17,12 +18,13 @@ pub(super) fn attributes(stage: &Stage, rng: &mut SeedRng) -> Vec<Group> {
         let Some(event) = stage.events.get(frame.event) else { continue };
         let stem = one_of(
             &[
-                "What colour is ~ when @?",
+                "What colour ^ ~ when @?",
                 "When @, what is the colour of ~?",
-                "Which colour does ~ have in the scene in which @?",
+                "What colour ^ ~ in the scene in which @?",
             ],
             rng,
         )
+        .replace('^', if is_plural(&fact.thing) { "are" } else { "is" })
         .replace('~', &fact.thing)
         .replace('@', &stage.clause(event));
         let mut wrong: Vec<Colour> = Colour::ALL.into_iter().filter(|colour| *colour != fact.colour).collect();
@@ -85,7 +87,11 @@ fn sign(stage: &Stage, fact: &SignFact, rng: &mut SeedRng) -> Option<Group> {
         .collect();
     carriers.shuffle(rng);
     let stem = one_of(
-        &["Where can the words \"~\" be read?", "On what is \"~\" written?", "What carries the words \"~\"?"],
+        &[
+            "Where can the words \"~\" be read?",
+            "On what is \"~\" written?",
+            "Where does the camera show the words \"~\"?",
+        ],
         rng,
     )
     .replace('~', &fact.text);

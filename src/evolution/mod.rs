@@ -1,7 +1,7 @@
 //! The decision kernel: gate mathematics, scheduling, patching, diagnosis and evolving.
 //!
 //! Pure: events and values in, decisions out. It depends on [`crate::domain`],
-//! `std`, serde types, `futures` and a JSON-repair crate; never on the store,
+//! `std`, serde types and `futures`; never on the store,
 //! the network, a runtime, the file system or the command line. Anyone can lift
 //! it out and run it on fakes; `tests/it/architecture.rs` enforces this.
 

@@ -50,6 +50,9 @@ pub struct EvidenceLine {
     /// The exit, on the last consumed row; empty or absent elsewhere.
     #[serde(default, deserialize_with = "stop_or_empty")]
     pub stop_reason: Option<GateStop>,
+    /// Units settled by curtailment after this row.
+    #[serde(default)]
+    pub curtailed: u32,
 }
 
 /// Which gate a row belongs to.
@@ -220,6 +223,7 @@ impl From<EvidenceLine> for StoredRow {
             e_value: line.e_value,
             wald_lambda: line.wald_lambda,
             stop_reason: line.stop_reason,
+            curtailed: line.curtailed,
         }
     }
 }

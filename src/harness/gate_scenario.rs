@@ -179,7 +179,7 @@ impl Scenario {
         let settings = GateSettings { params: self.params, guard_err: self.guard_err, concurrency: self.concurrency };
         match self.specs().and_then(|specs| Scheduler::new(specs, settings, policy)) {
             Ok(scheduler) => play(scheduler, self.cached(), |arm| self.script(arm)),
-            Err(failure) => VirtualReport { result: Err(failure), makespan: 0, peak_questions: 0 },
+            Err(failure) => VirtualReport { result: Err(failure), makespan: 0, decided_at: 0, peak_questions: 0 },
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::domain::{self, Arm, FileName, SeedRng, StopReason, TaskType, Unit, seeded_rng};
 use crate::evolution::gate::{
-    Characteristics, GateAction, GateError, GateParams, GateTree, units_to_reach, wins_to_reach,
+    Boundaries, Characteristics, Flips, GateAction, GateError, GateParams, GateTree, units_to_reach, wins_to_reach,
 };
 use crate::evolution::scheduler::{
     Answer, ArmRef, GateFailure, GateSettings, GateSpec, LaunchPolicy, Scheduler, ScriptedArm, play,
@@ -216,9 +216,12 @@ pub struct MonteCarloRow {
     pub mean_units: f64,
     /// Its standard error.
     pub mean_units_se: f64,
-    /// Questions that ran and decided nothing, relative to those that did.
+    /// Questions run beyond those that one unit at a time would have needed, relative to these;
+    /// curtailment can bring it below 0.
     pub waste: f64,
-    /// Mean virtual time of a step over the least its needed questions take on these slots.
+    /// Mean virtual time to the last verdict of a step over the least that the needed questions take.
+    pub decided_ratio: f64,
+    /// Mean virtual time to the last return of a step over the least that those needed questions take on these slots.
     pub wall_ratio: f64,
 }
 
@@ -254,6 +257,7 @@ struct World {
     cached: f64,
     wrong_factor: f64,
     run_time: LogNormal<f64>,
+    boundaries: Boundaries,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -283,6 +287,7 @@ impl World {
             cached: settings.cached,
             wrong_factor: settings.wrong_factor,
             run_time,
+            boundaries: Boundaries::new(settings.simulation.n_max, &settings.simulation.params)?,
         })
     }
 
@@ -309,17 +314,33 @@ impl World {
         };
         let scheduler = Scheduler::new(self.specs.clone(), self.gate, policy)?;
         let report = play(scheduler, cached, script);
-        let mut needed_time = 0;
+        let (mut needed_time, mut needed, mut run) = (0, 0, 0);
         for (settled, ladder) in report.result?.iter().zip(&ladders) {
             tally.add(settled);
-            let consumed = ladder.iter().take(settled.outcome.n_used as usize);
-            needed_time +=
-                consumed.map(|pair| pair.durations[1] + if pair.cached { 0 } else { pair.durations[0] }).sum::<u64>();
+            run += u64::from(settled.effort.questions_launched);
+            for pair in ladder.iter().take(self.needed_units(ladder)) {
+                let base = if pair.cached { 0 } else { pair.durations[0] };
+                needed_time += base + pair.durations[1];
+                needed += if pair.cached { 1 } else { 2 };
+            }
         }
         #[expect(clippy::cast_precision_loss, reason = "milliseconds and slots are far below 2^53")]
-        let ratio = report.makespan as f64 / (needed_time as f64 / self.gate.concurrency as f64);
-        tally.add_step(ratio);
+        let ratio = |time: u64| time as f64 * self.gate.concurrency as f64 / needed_time as f64;
+        tally.add_step([needed, run], [ratio(report.decided_at), ratio(report.makespan)]);
         Ok(())
+    }
+
+    /// How many units one at a time, in ladder order, would have decided: the same for every policy.
+    fn needed_units(&self, ladder: &[Pair]) -> usize {
+        let mut flips = Flips::NONE;
+        let n_plan = u32::try_from(ladder.len()).unwrap_or(u32::MAX);
+        for (used, pair) in (1..=n_plan).zip(ladder) {
+            flips = flips.after(pair.base, pair.cand);
+            if self.boundaries.decide(flips, used, n_plan.saturating_sub(used)).is_final() {
+                return used as usize;
+            }
+        }
+        ladder.len()
     }
 
     fn draw_pair(&self, rng: &mut SeedRng) -> Pair {
@@ -377,9 +398,10 @@ struct Tally {
     provisional: u32,
     units: f64,
     units_squared: f64,
-    consumed: f64,
-    wasted: f64,
+    needed: u64,
+    run: u64,
     steps: u32,
+    decided_ratio: f64,
     wall_ratio: f64,
 }
 
@@ -394,15 +416,17 @@ impl Tally {
         let units = f64::from(settled.outcome.n_used);
         self.units += units;
         self.units_squared += units * units;
-        self.consumed += f64::from(settled.effort.questions_consumed);
-        self.wasted += f64::from(settled.effort.questions_wasted());
     }
 
-    fn add_step(&mut self, wall_ratio: f64) {
+    fn add_step(&mut self, [needed, run]: [u64; 2], [decided_ratio, wall_ratio]: [f64; 2]) {
         self.steps += 1;
+        self.needed += needed;
+        self.run += run;
+        self.decided_ratio += decided_ratio;
         self.wall_ratio += wall_ratio;
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "questions of a simulation are far below 2^53")]
     fn row(&self, gain: f64) -> MonteCarloRow {
         let gates = f64::from(self.gates.max(1));
         let share = |count: u32| f64::from(count) / gates;
@@ -417,7 +441,8 @@ impl Tally {
             accept_provisional_se: share_se(self.provisional),
             mean_units: mean,
             mean_units_se: ((self.units_squared / gates - mean * mean).max(0.0) / gates).sqrt(),
-            waste: self.wasted / self.consumed.max(1.0),
+            waste: self.run as f64 / self.needed.max(1) as f64 - 1.0,
+            decided_ratio: self.decided_ratio / f64::from(self.steps.max(1)),
             wall_ratio: self.wall_ratio / f64::from(self.steps.max(1)),
         }
     }

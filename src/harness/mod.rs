@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod evaluation;
 pub mod gate_eval;
 pub mod gate_executor;
+pub mod gate_policy;
 pub mod gate_replay;
 pub mod gate_scenario;
 pub mod gate_simulation;

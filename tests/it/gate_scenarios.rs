@@ -2,7 +2,7 @@
 #![expect(clippy::indexing_slicing, reason = "a golden file of another shape shall fail its test")]
 
 use serde_json::Value;
-use trm::evolution::scheduler::RoundRobin;
+use trm::evolution::scheduler::{ExpectedNeed, RoundRobin};
 use trm::harness::gate_scenario::{Concurrency, Scenario, read_scenarios, scenario_outcome};
 
 use crate::gate_support::{difference, vector, vector_text};
@@ -56,5 +56,30 @@ fn timed_scenarios_hold_with_their_own_latencies() {
     assert_eq!(scenarios.len(), 40);
     for (scenario, expected) in scenarios.iter().zip(expected("scenarios_timed.json")) {
         assert_eq!(compare(scenario, &expected), None);
+    }
+}
+
+/// Action per type, or the error's kind and type: all that curtailment must leave as it is.
+fn essence(outcome: &Value) -> Value {
+    match outcome.get("outcomes").and_then(Value::as_object) {
+        Some(outcomes) => outcomes.iter().map(|(name, gate)| (name.clone(), gate["action"].clone())).collect(),
+        None => serde_json::json!([outcome["error"], outcome["task_type"]]),
+    }
+}
+
+#[test]
+fn expected_need_decides_the_same_on_every_golden_scenario() {
+    let scenarios = read_scenarios(&vector_text("scenarios.json")).unwrap();
+    let expected = expected("scenarios.json");
+    for (seed, tau) in [(0, 0.0), (1, 0.3), (2, 0.8)] {
+        for (scenario, expected) in scenarios.iter().zip(&expected) {
+            let mut scenario = scenario.clone();
+            scenario.draw_latencies(seed);
+            scenario.set_concurrency(Concurrency::Drawn(seed));
+            let report = scenario.play(Box::new(ExpectedNeed::new(tau)));
+            let actual = scenario_outcome(&scenario.id, &report);
+            assert!(report.peak_questions <= scenario.concurrency);
+            assert_eq!(essence(&actual), essence(expected), "{} seed {seed}, tau {tau}", scenario.id);
+        }
     }
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use trm::domain::{Arm, StopReason, Unit};
-use trm::evolution::gate::{Decision, Flips, GateParams, GateStop, gate_decision};
+use trm::evolution::gate::{Decision, Flips, GateParams, GateStop, e_value, gate_decision};
 use trm::evolution::scheduler::{
-    Answer, ArmRef, Command, Event, GateFailure, GateSettings, GateSpec, RoundRobin, Scheduler, SettledGate,
+    Answer, ArmRef, Command, Event, ExpectedNeed, GateFailure, GateSettings, GateSpec, LaunchPolicy, RoundRobin,
+    Scheduler, SettledGate,
 };
 
 /// How one question ends in one arm.
@@ -86,8 +87,16 @@ fn settings(concurrency: usize, guard_err: f64) -> GateSettings {
 }
 
 fn scheduler(ladders: &[Ladder], settings: GateSettings) -> Result<Scheduler, GateFailure> {
+    scheduler_with(ladders, settings, Box::new(RoundRobin::default()))
+}
+
+fn scheduler_with(
+    ladders: &[Ladder],
+    settings: GateSettings,
+    policy: Box<dyn LaunchPolicy>,
+) -> Result<Scheduler, GateFailure> {
     let specs = ladders.iter().enumerate().map(|(index, ladder)| spec(index, ladder)).collect();
-    Scheduler::new(specs, settings, Box::new(RoundRobin::default()))
+    Scheduler::new(specs, settings, policy)
 }
 
 fn answers(line: &Line, arm: Arm) -> Vec<Answer> {
@@ -118,7 +127,16 @@ fn play(
     order: &[usize],
     cancel_after: Option<usize>,
 ) -> Result<Trace, GateFailure> {
-    let mut scheduler = scheduler(ladders, settings)?;
+    play_on(scheduler(ladders, settings)?, ladders, settings, order, cancel_after)
+}
+
+fn play_on(
+    mut scheduler: Scheduler,
+    ladders: &[Ladder],
+    settings: GateSettings,
+    order: &[usize],
+    cancel_after: Option<usize>,
+) -> Result<Trace, GateFailure> {
     let mut trace = Trace::default();
     let mut events = Vec::new();
     for (type_index, ladder) in ladders.iter().enumerate() {
@@ -317,6 +335,41 @@ proptest! {
         let trace = play(&ladders, settings(slots, 1.0), &order, Some(after)).unwrap();
         if trace.cancelled {
             prop_assert_eq!(trace.result.unwrap().unwrap_err(), GateFailure::Cancelled);
+        }
+    }
+
+    /// Launching by need and stopping when the verdict is certain: the action is the sequential one,
+    /// E is no more than it would have been, and what was consumed is a prefix of it.
+    #[test]
+    fn curtailment_never_changes_an_action(
+        ladders in ladders(),
+        order in order(),
+        slots in 2..40_usize,
+        tau in 0.0..1.0_f64,
+    ) {
+        let settings = settings(slots, 1.0);
+        let scheduler = scheduler_with(&ladders, settings, Box::new(ExpectedNeed::new(tau))).unwrap();
+        let trace = play_on(scheduler, &ladders, settings, &order, None).unwrap();
+        let expected: Vec<_> = ladders.iter().map(sequential).collect();
+        match trace.result.unwrap() {
+            Err(failure) => prop_assert!(expected.contains(&None), "{failure}"),
+            Ok(settled) => {
+                for (gate, expected) in settled.iter().zip(expected) {
+                    let expected = expected.unwrap();
+                    prop_assert_eq!(gate.outcome.action, expected.stop.action());
+                    match gate.outcome.curtailment {
+                        None => prop_assert_eq!(of(gate), expected),
+                        Some(curtailment) => {
+                            prop_assert!(curtailment.units > 0 && gate.outcome.n_used <= expected.n_used);
+                            prop_assert!(curtailment.e_min <= e_value(expected.flips) * (1.0 + 1e-12));
+                            let mut rows = gate.outcome.evidence.iter().filter(|row| row.is_consumed());
+                            let told: Vec<_> = rows.clone().map(|row| row.curtailed).filter(|units| *units > 0).collect();
+                            prop_assert_eq!(told, [curtailment.units]);
+                            prop_assert_eq!(rows.next_back().and_then(|row| row.stop_reason), Some(gate.outcome.stop_reason));
+                        }
+                    }
+                }
+            }
         }
     }
 

@@ -1,6 +1,11 @@
-//! The thresholds as flags.
+//! The thresholds and the launch policy as flags.
 
+use clap::ValueEnum;
+
+use crate::config;
 use crate::evolution::gate::{GateError, GateParams};
+use crate::evolution::scheduler::LaunchPolicy;
+use crate::harness::gate_policy::launch_policy;
 
 /// Thresholds that differ from the workspace's or the defaults.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -39,5 +44,50 @@ impl ParamArgs {
         };
         params.check()?;
         Ok(params)
+    }
+}
+
+/// Which arm starts next, on a virtual clock.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct PolicyArgs {
+    /// Which arm starts next.
+    #[arg(long, default_value = "round_robin")]
+    policy: PolicyName,
+    /// With expected_need, start only arms that are needed with at least this probability.
+    #[arg(long, default_value_t = 0.3, value_name = "P", value_parser = parse_share)]
+    need_tau: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PolicyName {
+    /// Rank by rank over all types, base before candidate.
+    #[value(name = "round_robin", alias = "round-robin")]
+    RoundRobin,
+    /// What is most probably needed first; stops when the verdict is certain.
+    #[value(name = "expected_need", alias = "expected-need")]
+    ExpectedNeed,
+}
+
+impl PolicyArgs {
+    /// A fresh policy.
+    pub(super) fn policy(&self) -> Box<dyn LaunchPolicy> {
+        let name = match self.policy {
+            PolicyName::RoundRobin => config::LaunchPolicy::RoundRobin,
+            PolicyName::ExpectedNeed => config::LaunchPolicy::ExpectedNeed,
+        };
+        launch_policy(name, self.need_tau)
+    }
+}
+
+/// A number from 0 to 1.
+pub(super) fn parse_share(text: &str) -> Result<f64, String> {
+    in_range(text, 0.0, 1.0)
+}
+
+/// A number of a range, both ends included.
+pub(super) fn in_range(text: &str, low: f64, high: f64) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if (low..=high).contains(&number) => Ok(number),
+        _ => Err(format!("a number from {low} to {high} is expected")),
     }
 }

@@ -44,6 +44,12 @@ fn print_gate(gate: &AuditedGate, params: &GateParams, context: &mut Context) ->
         }
         None => "every unit was excluded: there is no verdict".into(),
     };
+    let result = match (replay.curtailed, replay.stop()) {
+        (1.., None) => {
+            format!("settled by curtailment with {} units to go, which the evidence allows", replay.curtailed)
+        }
+        _ => result,
+    };
     let mark = if replay.differences.is_empty() { "same" } else { "DIFFERS" };
     context.line(format!("{mark:8}{}: {result}", gate.key.describe()))?;
     for Difference { ladder_rank, unit_id, field, stored, recomputed } in &replay.differences {
@@ -78,6 +84,7 @@ fn gate_value(gate: &AuditedGate) -> serde_json::Value {
         "n_excluded": replay.n_excluded,
         "verdict": replay.verdict,
         "stop_reason": replay.stop(),
+        "curtailed": replay.curtailed,
         "differences": differences,
     })
 }

@@ -2,20 +2,17 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-
 use super::super::{CliError, Context};
+use super::params::PolicyArgs;
 use super::read_text;
-use crate::evolution::scheduler::{LaunchPolicy, RoundRobin};
 use crate::harness::gate_scenario::{Concurrency, read_scenarios, scenario_outcome};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// One scenario, a list of them, or {"scenarios": [...]}; `-` for standard input.
     file: PathBuf,
-    /// Which arm starts next.
-    #[arg(long, default_value = "round_robin")]
-    policy: PolicyName,
+    #[command(flatten)]
+    policy: PolicyArgs,
     /// Question slots instead of each scenario's own: a number, or `random` (at least the largest
     /// unit, drawn from --latency-seed).
     #[arg(long, value_name = "N|random", value_parser = parse_slots)]
@@ -29,21 +26,6 @@ pub(super) struct Args {
 enum Slots {
     Fixed(usize),
     Random,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum PolicyName {
-    /// Rank by rank over all types, base before candidate.
-    #[value(name = "round_robin", alias = "round-robin")]
-    RoundRobin,
-}
-
-impl PolicyName {
-    pub(super) fn policy(self) -> Box<dyn LaunchPolicy> {
-        match self {
-            Self::RoundRobin => Box::new(RoundRobin::default()),
-        }
-    }
 }
 
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {

@@ -4,8 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use super::super::{CliError, Context};
-use super::params::ParamArgs;
-use super::scenario::PolicyName;
+use super::params::{ParamArgs, PolicyArgs, in_range, parse_share};
 use crate::evolution::gate::GateParams;
 use crate::harness::gate_simulation::{
     EffectRow, GAINS, MonteCarloRow, MonteCarloSettings, Simulation, SimulationSettings, monte_carlo, simulate,
@@ -40,9 +39,8 @@ pub(super) struct Args {
     /// How many times longer a wrong answer takes in a played step.
     #[arg(long, default_value_t = 3.0, value_parser = parse_factor, value_name = "FACTOR")]
     wrong_factor: f64,
-    /// Which arm starts next in a played step.
-    #[arg(long, default_value = "round_robin")]
-    policy: PolicyName,
+    #[command(flatten)]
+    policy: PolicyArgs,
     /// Draws the played answers and run times.
     #[arg(long, default_value_t = 42)]
     seed: u64,
@@ -142,8 +140,16 @@ fn print(report: &Report, context: &mut Context) -> Result<(), CliError> {
 
 fn print_played(rows: &[MonteCarloRow], context: &mut Context) -> Result<(), CliError> {
     context.line("\nPlayed through the scheduler (± one standard error):")?;
-    let mut table =
-        plain_table(&["gain in accuracy", "gates", "confirmed", "on probation", "units", "waste", "wall ÷ least"]);
+    let mut table = plain_table(&[
+        "gain in accuracy",
+        "gates",
+        "confirmed",
+        "on probation",
+        "units",
+        "waste",
+        "verdicts ÷ least",
+        "end ÷ least",
+    ]);
     for row in rows {
         table.add_row(vec![
             format!("{:+.0} points", row.gain * 100.0),
@@ -152,6 +158,7 @@ fn print_played(rows: &[MonteCarloRow], context: &mut Context) -> Result<(), Cli
             format!("{} ± {:.2}", percent(row.accept_provisional), row.accept_provisional_se * 100.0),
             format!("{:.1} ± {:.2}", row.mean_units, row.mean_units_se),
             percent(row.waste),
+            format!("{:.2}", row.decided_ratio),
             format!("{:.2}", row.wall_ratio),
         ]);
     }
@@ -189,10 +196,6 @@ fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.01 { format!("{:.2} %", share * 100.0) } else { format!("{:.1} %", share * 100.0) }
 }
 
-fn parse_share(text: &str) -> Result<f64, String> {
-    in_range(text, 0.0, 1.0)
-}
-
 fn parse_noise(text: &str) -> Result<f64, String> {
     in_range(text, 0.0, 0.5)
 }
@@ -203,11 +206,4 @@ fn parse_questions(text: &str) -> Result<f64, String> {
 
 fn parse_factor(text: &str) -> Result<f64, String> {
     in_range(text, 0.01, 1_000.0)
-}
-
-fn in_range(text: &str, low: f64, high: f64) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if (low..=high).contains(&number) => Ok(number),
-        _ => Err(format!("a number from {low} to {high} is expected")),
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::compare::e_reaches;
 use super::e_value::Flips;
-use super::{Decision, GateError, GateParams, Verdict, gate_decision};
+use super::{Boundaries, Decision, GateError, GateParams, Verdict};
 
 /// Every state a gate of `n_max` units can be in before it stops, with the decision in each.
 ///
@@ -72,8 +72,9 @@ impl GateTree {
     /// The states of a gate of `n_max` units without exclusions.
     ///
     /// # Errors
-    /// Those of [`gate_decision`]: thresholds that are no numbers, too many units.
+    /// Those of [`Boundaries::new`]: thresholds that are no numbers, too many units.
     pub fn new(n_max: u32, params: &GateParams) -> Result<Self, GateError> {
+        let boundaries = Boundaries::new(n_max, params)?;
         let mut levels: Vec<Vec<Node>> = Vec::new();
         // What the previous level continues with: its place there, and its flips.
         let mut open: Vec<(usize, Flips)> = vec![(0, Flips::NONE)];
@@ -87,8 +88,8 @@ impl GateTree {
                     *slot = match places.get(&after) {
                         Some(known) => *known,
                         None => {
-                            let verdict =
-                                gate_decision(after, n_used.into(), n_max.saturating_sub(n_used).into(), params)?;
+                            let decision = boundaries.decide(after, n_used, n_max.saturating_sub(n_used));
+                            let verdict = Verdict::new(decision, after, n_used.into());
                             places.insert(after, level.len());
                             if !verdict.decision.is_final() {
                                 still_open.push((level.len(), after));

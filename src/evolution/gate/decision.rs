@@ -94,16 +94,23 @@ pub fn gate_decision(flips: Flips, n_used: u64, n_remaining: u64, params: &GateP
     if units > MAX_UNITS {
         return Err(GateError::TooManyUnits { units });
     }
-    let net = flips.net();
-    #[expect(clippy::cast_precision_loss, reason = "both are at most MAX_UNITS, exact in a double")]
-    let gain_over = |units: u64| net as f64 / units as f64;
-    Ok(Verdict {
-        decision: decide(flips, n_used, n_remaining, params),
-        e_value: e_value(flips),
-        wald_lambda: wald_lambda(flips),
-        delta_hat: gain_over(n_used),
-        delta_shrunk: gain_over(n_used.saturating_add(SHRINK_UNITS)),
-    })
+    Ok(Verdict::new(decide(flips, n_used, n_remaining, params), flips, n_used))
+}
+
+impl Verdict {
+    /// A decision with the numbers of its state; `n_used` ≥ 1.
+    pub(crate) fn new(decision: Decision, flips: Flips, n_used: u64) -> Self {
+        let net = flips.net();
+        #[expect(clippy::cast_precision_loss, reason = "both are at most MAX_UNITS, exact in a double")]
+        let gain_over = |units: u64| net as f64 / units as f64;
+        Self {
+            decision,
+            e_value: e_value(flips),
+            wald_lambda: wald_lambda(flips),
+            delta_hat: gain_over(n_used),
+            delta_shrunk: gain_over(n_used.saturating_add(SHRINK_UNITS)),
+        }
+    }
 }
 
 /// E(W + `n_remaining`, L): what the e-value would be if every remaining unit were a win.
@@ -112,7 +119,7 @@ pub fn best_e_value(flips: Flips, n_remaining: u64) -> f64 {
     e_value(best_case(flips, n_remaining))
 }
 
-fn decide(flips: Flips, n_used: u64, n_remaining: u64, params: &GateParams) -> Decision {
+pub(super) fn decide(flips: Flips, n_used: u64, n_remaining: u64, params: &GateParams) -> Decision {
     let net = flips.net();
     if e_reaches(flips, params.e_confirm) && ratio_reaches(net, n_used, params.delta_min) {
         Decision::AcceptConfirmed

@@ -20,6 +20,8 @@ pub struct EvidenceRow {
     pub baseline_correct: Option<bool>,
     /// Whether the candidate got it right; none if excluded.
     pub candidate_correct: Option<bool>,
+    /// Whether the base answer came from the baseline cache.
+    pub base_cached: bool,
     /// Wins so far.
     pub w: u32,
     /// Losses so far.
@@ -34,6 +36,9 @@ pub struct EvidenceRow {
     pub wald_lambda: f64,
     /// The exit; on the last consumed row only.
     pub stop_reason: Option<GateStop>,
+    /// How many remaining units could not change the verdict any more, so that the gate stopped
+    /// without them (curtailment); on the last consumed row only, else 0.
+    pub curtailed: u32,
 }
 
 /// Which arm of an excluded unit failed technically.

@@ -4,6 +4,7 @@
 //! comes out as in exact arithmetic: doubles decide when the difference exceeds
 //! their proven error, big integers decide otherwise.
 
+mod boundaries;
 mod characteristics;
 mod compare;
 mod decimal;
@@ -18,6 +19,7 @@ mod probation;
 mod replay;
 mod wording;
 
+pub use boundaries::Boundaries;
 pub use characteristics::{Characteristics, GateTree, units_to_reach, wins_to_reach};
 pub use decision::{Decision, Verdict, best_e_value, gate_decision};
 pub use e_value::{Flips, MAX_UNITS, e_value, wald_lambda};

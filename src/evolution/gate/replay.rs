@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use super::compare::e_reaches;
 use super::{
     Decision, ExcludedArm, Flips, GateError, GateParams, GateStop, Verdict, e_value, gate_decision, wald_lambda,
 };
@@ -42,6 +43,8 @@ pub struct StoredRow {
     pub wald_lambda: Option<f64>,
     /// The claimed exit, on the last consumed row.
     pub stop_reason: Option<GateStop>,
+    /// How many units are said to have been settled by curtailment after this row; 0 without it.
+    pub curtailed: u32,
 }
 
 /// A claim that does not hold.
@@ -70,6 +73,9 @@ pub struct Replay {
     pub n_used: u32,
     /// Excluded units that the prefix passed.
     pub n_excluded: u32,
+    /// Units settled by curtailment. What was known of them is not in the evidence, so that the
+    /// verdict is checked for being possible only.
+    pub curtailed: u32,
     /// Everything that does not hold, in ladder order.
     pub differences: Vec<Difference>,
 }
@@ -102,7 +108,7 @@ pub fn replay(rows: &[StoredRow], n_plan: u32, params: &GateParams) -> Result<Re
 
 impl Replay {
     fn empty() -> Self {
-        Self { verdict: None, flips: Flips::NONE, n_used: 0, n_excluded: 0, differences: Vec::new() }
+        Self { verdict: None, flips: Flips::NONE, n_used: 0, n_excluded: 0, curtailed: 0, differences: Vec::new() }
     }
 
     /// The recomputed exit; none if the evidence does not reach one.
@@ -202,9 +208,33 @@ impl Audit<'_> {
     fn close(&mut self, last_consumed: Option<&StoredRow>) {
         let claimed = last_consumed.and_then(|row| row.stop_reason);
         let recomputed = self.replay.stop();
-        if claimed != recomputed {
-            let name = |stop: Option<GateStop>| stop.map_or("none", GateStop::name);
-            self.note(last_consumed, "stop_reason", &name(claimed), &name(recomputed));
+        let name = |stop: Option<GateStop>| stop.map_or("none", GateStop::name);
+        match last_consumed.filter(|row| row.curtailed > 0) {
+            None if claimed != recomputed => {
+                self.note(last_consumed, "stop_reason", &name(claimed), &name(recomputed));
+            }
+            None => {}
+            Some(row) => {
+                self.replay.curtailed = row.curtailed;
+                if recomputed.is_some() || row.curtailed != self.remaining() {
+                    let expected = if recomputed.is_some() { 0 } else { self.remaining() };
+                    self.note(Some(row), "curtailed", &row.curtailed, &expected);
+                }
+                if !claimed.is_some_and(|stop| self.is_possible(stop)) {
+                    self.note(Some(row), "stop_reason", &name(claimed), &"an exit that the remaining units allow");
+                }
+            }
+        }
+    }
+
+    /// Whether some completion of the remaining units ends so: an accept needs enough wins left,
+    /// a reject is always possible.
+    fn is_possible(&self, stop: GateStop) -> bool {
+        let best = self.replay.flips.with_wins(self.remaining());
+        match stop {
+            GateStop::Confirmed => e_reaches(best, self.params.e_confirm),
+            GateStop::Provisional => e_reaches(best, self.params.e_provisional),
+            GateStop::Directional | GateStop::Futility | GateStop::Inertia => true,
         }
     }
 }
@@ -232,6 +262,7 @@ mod tests {
             e_value: None,
             wald_lambda: None,
             stop_reason: None,
+            curtailed: 0,
         }
     }
 
@@ -292,5 +323,23 @@ mod tests {
         assert_eq!((replayed.n_used, replayed.n_excluded), (2, 1));
         rows.pop();
         assert!(!replay(&rows, 4, &GateParams::default()).unwrap().differences.is_empty());
+    }
+    #[test]
+    fn a_curtailed_gate_is_checked_for_what_is_possible() {
+        let curtailed = |wins: u32, units: u32, stop| {
+            let mut rows: Vec<_> = (0..wins).map(|rank| row(rank, Some((false, true)))).collect();
+            let last = rows.last_mut().unwrap();
+            (last.stop_reason, last.curtailed) = (Some(stop), units);
+            differences(&rows)
+        };
+        assert!(curtailed(3, 9, GateStop::Confirmed).is_empty());
+        assert!(curtailed(3, 9, GateStop::Futility).is_empty());
+        assert_eq!(curtailed(3, 8, GateStop::Confirmed), ["curtailed"]);
+        // After seven wins the gate stops by itself: there was nothing to curtail.
+        assert_eq!(curtailed(7, 5, GateStop::Confirmed), ["curtailed"]);
+        let mut rows = vec![row(0, Some((false, true)))];
+        (rows[0].stop_reason, rows[0].curtailed) = (Some(GateStop::Confirmed), 4);
+        let replayed = replay(&rows, 5, &GateParams::default()).unwrap();
+        assert_eq!(replayed.differences[0].field, "stop_reason");
     }
 }

@@ -6,6 +6,7 @@ use super::failure::GateFailure;
 use super::policy::LaunchPolicy;
 use super::spec::{GateSettings, GateSpec, check_specs};
 use crate::domain::Arm;
+use crate::evolution::gate::Boundaries;
 
 /// The gates of one step, driven by events (design 04).
 ///
@@ -16,7 +17,8 @@ use crate::domain::Arm;
 pub struct Scheduler {
     board: Board,
     policy: Box<dyn LaunchPolicy>,
-    settings: GateSettings,
+    boundaries: Boundaries,
+    guard_err: f64,
     phase: Phase,
 }
 
@@ -42,8 +44,10 @@ impl Scheduler {
         policy: Box<dyn LaunchPolicy>,
     ) -> Result<Self, GateFailure> {
         check_specs(&specs, &settings)?;
+        let longest = specs.iter().map(|spec| spec.units.len()).max().unwrap_or(0);
+        let boundaries = Boundaries::new(u32::try_from(longest).unwrap_or(u32::MAX), &settings.params)?;
         let board = Board::new(specs, settings.concurrency);
-        Ok(Self { board, policy, settings, phase: Phase::Waiting })
+        Ok(Self { board, policy, boundaries, guard_err: settings.guard_err, phase: Phase::Waiting })
     }
 
     /// The state of all gates.
@@ -126,8 +130,8 @@ impl Scheduler {
         let correct = run.arrive(arm.rank, arm.arm, answers);
         commands.push(Command::Record { arm, base_cache: correct.filter(|_| arm.arm == Arm::Base) });
         // The guard comes before the prefix: a step that fails shall not settle a type on the way.
-        run.check_guard(self.settings.guard_err)?;
-        if run.advance(&self.settings.params)? {
+        run.check_guard(self.guard_err)?;
+        if run.advance(&self.boundaries) || (self.policy.curtails() && run.curtail(&self.boundaries)) {
             commands.push(Command::Freeze { type_index: arm.type_index });
         }
         Ok(())
@@ -167,7 +171,7 @@ impl Scheduler {
         if !matches!(self.phase, Phase::Running) {
             return Ok(());
         }
-        while let Some(arm) = self.policy.next(&self.board) {
+        while let Some(arm) = self.policy.next(&self.board, &self.boundaries) {
             let run = self.board.get(arm.type_index);
             let may_start =
                 run.is_some_and(|run| !run.is_frozen() && run.arm_state(arm.rank, arm.arm) == Some(ArmState::Pending));

@@ -23,7 +23,7 @@ pub struct GateOutcome {
     pub stop_reason: GateStop,
     /// The kind of "no", for a reject.
     pub no_kind: Option<NoKind>,
-    /// E(W, L).
+    /// E(W, L); with curtailment the least E with which any completion would have ended.
     pub e_value: f64,
     /// lambda(W, L).
     pub wald_lambda: f64,
@@ -51,6 +51,18 @@ pub struct GateOutcome {
     pub candidate_correctness: BTreeMap<QuestionId, bool>,
     /// One row for each unit the prefix passed, in ladder order.
     pub evidence: Vec<EvidenceRow>,
+    /// How the gate stopped before its prefix did, if it did.
+    pub curtailment: Option<Curtailment>,
+}
+
+/// A verdict that was certain before the prefix reached it (design 11): every completion of what
+/// was still unknown, technical failures included, would have ended with the same action.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Curtailment {
+    /// Units of the plan that were not consumed.
+    pub units: u32,
+    /// The least E with which a completion would have ended.
+    pub e_min: f64,
 }
 
 /// What a task type's gate cost. Depends on timing, and is no part of the outcome.
@@ -134,6 +146,14 @@ impl GateOutcome {
             quadrants: classify_quadrants(&observed),
             candidate_correctness,
             evidence,
+            curtailment: None,
         })
+    }
+
+    pub(super) fn curtailed_to(&mut self, curtailment: Option<Curtailment>) {
+        if let Some(Curtailment { e_min, .. }) = curtailment {
+            self.e_value = e_min;
+            self.curtailment = curtailment;
+        }
     }
 }

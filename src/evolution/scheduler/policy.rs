@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use super::arm::{ArmRef, ArmState};
 use super::board::Board;
 use crate::domain::Arm;
+use crate::evolution::gate::Boundaries;
 
 /// Decides which arm starts next; it can delay a verdict, never change it.
 ///
@@ -13,7 +14,12 @@ use crate::domain::Arm;
 pub trait LaunchPolicy: Debug + Send {
     /// The arm to launch next: [`ArmState::Pending`], of a type that is not frozen. Asked again after
     /// each launch and each event; the arm it names waits until its slots are free.
-    fn next(&mut self, board: &Board) -> Option<ArmRef>;
+    fn next(&mut self, board: &Board, boundaries: &Boundaries) -> Option<ArmRef>;
+
+    /// Whether a gate may stop as soon as its verdict is certain, before its prefix reaches it.
+    fn curtails(&self) -> bool {
+        false
+    }
 }
 
 /// Rank 0 of every type, rank 1 of every type, …; base before candidate (design 04).
@@ -33,7 +39,7 @@ struct Cursor {
 }
 
 impl LaunchPolicy for RoundRobin {
-    fn next(&mut self, board: &Board) -> Option<ArmRef> {
+    fn next(&mut self, board: &Board, _boundaries: &Boundaries) -> Option<ArmRef> {
         let longest = board.types().iter().map(super::TypeRun::n_plan).max().unwrap_or(0);
         while self.cursor.rank < longest {
             let Cursor { rank, type_index, cand } = self.cursor;

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use super::arm::{Answer, ArmState};
 use super::failure::{GateFailure, GuardReport};
-use super::outcome::{Counted, GateEffort, GateOutcome, SettledGate};
+use super::outcome::{Counted, Curtailment, GateEffort, GateOutcome, SettledGate};
 use super::spec::GateSpec;
 use crate::domain::{Arm, QuestionId, TaskType, Unit};
-use crate::evolution::gate::{
-    EvidenceRow, ExcludedArm, Flips, GateError, GateParams, GateStop, Verdict, e_value, gate_decision, wald_lambda,
-};
+use crate::evolution::gate::{Boundaries, EvidenceRow, ExcludedArm, Flips, GateStop, Verdict, e_value, wald_lambda};
 
 /// Finished questions below which the guard does not judge a rate.
 const GUARD_MIN_INFERENCES: u32 = 10;
@@ -29,8 +27,10 @@ pub struct TypeRun {
     n_excluded: u32,
     verdict: Option<Verdict>,
     stop: Option<GateStop>,
+    curtailment: Option<Curtailment>,
     evidence: Vec<EvidenceRow>,
     effort: GateEffort,
+    revision: u64,
 }
 
 /// What has arrived of one unit.
@@ -74,8 +74,10 @@ impl TypeRun {
             n_excluded: 0,
             verdict: None,
             stop: None,
+            curtailment: None,
             evidence: Vec::new(),
             effort: GateEffort::default(),
+            revision: 0,
         }
     }
 
@@ -113,6 +115,12 @@ impl TypeRun {
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.is_frozen() || self.pointer >= self.units.len()
+    }
+
+    /// Grows with everything that becomes known, so that a policy can keep what it derived from it.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// What is known about an arm; none beyond the ladder.
@@ -173,6 +181,7 @@ impl TypeRun {
 
     /// Takes a base answer from the baseline cache.
     pub(super) fn take_cached(&mut self, rank: usize, correct: bool) {
+        self.revision = self.revision.saturating_add(1);
         if let Some(unit) = self.units.get_mut(rank) {
             unit.base = ArmState::Answered(correct);
             unit.base_cached = true;
@@ -191,6 +200,7 @@ impl TypeRun {
     /// Takes the answers of an arm that returned before the verdict, and gives the unit's
     /// correctness, or none if a question failed technically: one such question spoils the arm.
     pub(super) fn arrive(&mut self, rank: usize, arm: Arm, answers: Vec<Answer>) -> Option<bool> {
+        self.revision = self.revision.saturating_add(1);
         let unit = self.units.get_mut(rank)?;
         let faults = match arm {
             Arm::Base => &mut self.effort.base,
@@ -235,11 +245,11 @@ impl TypeRun {
     ///
     /// Results are taken in the declared order only. In order of completion they would be
     /// biased: wrong answers take longer, so that wins would come early (design 11, trap 1).
-    pub(super) fn advance(&mut self, params: &GateParams) -> Result<bool, GateError> {
+    pub(super) fn advance(&mut self, boundaries: &Boundaries) -> bool {
         while self.stop.is_none() {
-            let Some(unit) = self.units.get(self.pointer) else { return Ok(false) };
+            let Some(unit) = self.units.get(self.pointer) else { return false };
             if !unit.base.is_resolved() || !unit.cand.is_resolved() {
-                return Ok(false);
+                return false;
             }
             let pair = unit.base.answer().zip(unit.cand.answer());
             let excluded = excluded_arm(unit.base, unit.cand);
@@ -255,24 +265,23 @@ impl TypeRun {
                 }
                 None => self.n_excluded = self.n_excluded.saturating_add(1),
             }
-            self.decide(params)?;
+            self.decide(boundaries);
             self.push_evidence(rank, pair, excluded);
             if let Some(stop) = self.verdict.and_then(|verdict| GateStop::of(verdict.decision)) {
-                self.freeze(stop);
-                return Ok(true);
+                self.freeze(stop, 0);
+                return true;
             }
         }
-        Ok(false)
+        false
     }
 
     /// Decides anew. An excluded unit makes the remaining count shrink, so it asks too: else a
     /// tail of technical failures would leave the gate undecided for ever.
-    fn decide(&mut self, params: &GateParams) -> Result<(), GateError> {
+    fn decide(&mut self, boundaries: &Boundaries) {
         if self.n_used > 0 {
-            let remaining = self.n_remaining().into();
-            self.verdict = Some(gate_decision(self.flips, self.n_used.into(), remaining, params)?);
+            let decision = boundaries.decide(self.flips, self.n_used, self.n_remaining());
+            self.verdict = Some(Verdict::new(decision, self.flips, self.n_used.into()));
         }
-        Ok(())
     }
 
     fn push_evidence(&mut self, rank: usize, pair: Option<(bool, bool)>, excluded: Option<ExcludedArm>) {
@@ -283,6 +292,7 @@ impl TypeRun {
             excluded,
             baseline_correct: pair.map(|pair| pair.0),
             candidate_correct: pair.map(|pair| pair.1),
+            base_cached: self.units.get(rank).is_some_and(|unit| unit.base_cached),
             w: self.flips.w(),
             l: self.flips.l(),
             n_used: self.n_used,
@@ -290,13 +300,23 @@ impl TypeRun {
             e_value: self.verdict.map_or_else(|| e_value(self.flips), |verdict| verdict.e_value),
             wald_lambda: self.verdict.map_or_else(|| wald_lambda(self.flips), |verdict| verdict.wald_lambda),
             stop_reason: None,
+            curtailed: 0,
         });
     }
 
-    fn freeze(&mut self, stop: GateStop) {
+    /// Stops now if what has arrived beyond the prefix leaves one verdict only; true if it did.
+    pub(super) fn curtail(&mut self, boundaries: &Boundaries) -> bool {
+        let Some(foregone) = super::curtail::foregone(self, boundaries) else { return false };
+        self.curtailment = Some(Curtailment { units: self.n_remaining(), e_min: foregone.e_min });
+        self.freeze(foregone.stop, self.n_remaining());
+        true
+    }
+
+    fn freeze(&mut self, stop: GateStop, curtailed: u32) {
         self.stop = Some(stop);
         if let Some(row) = self.evidence.iter_mut().rev().find(|row| row.is_consumed()) {
             row.stop_reason = Some(stop);
+            row.curtailed = curtailed;
         }
     }
 
@@ -307,7 +327,7 @@ impl TypeRun {
         };
         let candidate_correctness = self.candidate_correctness();
         let counted = Counted { n_plan: count(self.units.len()), n_excluded: self.n_excluded };
-        let outcome = GateOutcome::new(
+        let mut outcome = GateOutcome::new(
             self.spec.task_type.clone(),
             (stop, verdict),
             counted,
@@ -315,6 +335,7 @@ impl TypeRun {
             self.evidence,
             candidate_correctness,
         )?;
+        outcome.curtailed_to(self.curtailment);
         Ok(SettledGate { outcome, effort: self.effort })
     }
 

@@ -24,6 +24,8 @@ pub struct VirtualReport {
     pub result: Result<Vec<SettledGate>, GateFailure>,
     /// Virtual time from the start to the last return.
     pub makespan: u64,
+    /// Virtual time from the start to the last verdict; what was in flight then returns later.
+    pub decided_at: u64,
     /// The most questions that ran at the same time.
     pub peak_questions: usize,
 }
@@ -49,7 +51,8 @@ pub fn play(
                 Command::CancelAll => clock.cancelling = true,
                 Command::Finish(settled) => return clock.report(Ok(settled)),
                 Command::Abort(failure) => return clock.report(Err(failure)),
-                Command::Record { .. } | Command::Freeze { .. } => {}
+                Command::Freeze { .. } => clock.decided_at = clock.now,
+                Command::Record { .. } => {}
             }
         }
         let Some((arm, answers)) = clock.next() else {
@@ -63,6 +66,7 @@ pub fn play(
 #[derive(Debug, Default)]
 struct Clock {
     now: u64,
+    decided_at: u64,
     /// (end, number of the launch, arm): ends at the same instant come in order of launch.
     running: BinaryHeap<Reverse<(u64, usize, ArmRef)>>,
     /// The answers of each launch, by its number.
@@ -92,6 +96,6 @@ impl Clock {
     }
 
     fn report(self, result: Result<Vec<SettledGate>, GateFailure>) -> VirtualReport {
-        VirtualReport { result, makespan: self.now, peak_questions: self.peak }
+        VirtualReport { result, makespan: self.now, decided_at: self.decided_at, peak_questions: self.peak }
     }
 }

@@ -51,7 +51,7 @@ fn the_bundled_example_is_in_order() {
     assert_eq!((code, report["status"].as_str()), (0, Some("ok")), "{report:#}");
     assert!(check(&report, "questions")["detail"].as_str().unwrap().contains("of 12 task types"), "{report:#}");
 
-    std::fs::remove_dir_all(fs::read_dir(root.path().join("videos")).unwrap().next().unwrap().unwrap().path()).unwrap();
+    fs::remove_dir_all(fs::read_dir(root.path().join("videos")).unwrap().next().unwrap().unwrap().path()).unwrap();
     let (code, report) = doctor(root.path(), &[]);
     assert_eq!((code, check(&report, "videos")["status"].as_str()), (0, Some("warn")), "{report:#}");
 

@@ -20,7 +20,8 @@ pub(super) fn questions(subject: &Subject<'_>) -> Vec<Finding> {
         }
     };
     let types: BTreeSet<_> = set.questions.iter().map(|question| &question.task_type).collect();
-    let detail = format!("{} questions of {} task types in {} units", set.questions.len(), types.len(), set.units.len());
+    let detail =
+        format!("{} questions of {} task types in {} units", set.questions.len(), types.len(), set.units.len());
     let mut findings = vec![Finding::ok("questions", detail)];
     let has_pairs = set.units.len() < set.questions.len();
     if has_pairs && subject.loaded.config.agent.concurrency < 2 {

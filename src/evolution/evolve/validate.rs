@@ -220,7 +220,7 @@ mod tests {
     fn a_skill_has_a_size_cap_that_a_long_one_may_keep() {
         let rules = Rules::skill(20);
         let check = |candidate: &str, current: &str| validate(candidate, current, &rules, &LeakIndex::default());
-        assert!(check(&format!("{SKILL}{}", "x".repeat(25)), SKILL).unwrap_err().contains("tokens"));
+        assert!(check(&format!("{SKILL}{}", "x".repeat(20)), SKILL).unwrap_err().contains("tokens"));
         let long = format!("{SKILL}{}", "x".repeat(400));
         assert_eq!(check(&long.replace("First", "Frist"), &long), Ok(()));
         assert!(check(&format!("{long}yyyyy"), &long).is_err());

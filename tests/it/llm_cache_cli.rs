@@ -1,6 +1,7 @@
 //! `trm cache` on a real file; with Redis see `llm_redis`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::Value;
 use trm::domain::ChatModel;
@@ -19,6 +20,8 @@ fn workspace() -> tempfile::TempDir {
 async fn filled(folder: &Path, entries: usize) -> ModelHub {
     let mut settings = scripted_settings(|_| ());
     settings.cache.backend = CacheBackend::File(folder.join("llm-cache.redb"));
+    // Shorter than what `renew` extends to, so that every entry has something to gain.
+    settings.cache.ttl = Duration::from_secs(3_600);
     let hub = scripted_hub(settings, HubParts::default(), vec![|_| async { Ok(answer("C", 10, 5)) }]).await;
     for number in 0..entries {
         hub.chat(turn(&number.to_string())).await.unwrap();

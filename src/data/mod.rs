@@ -9,6 +9,7 @@ mod lines;
 mod printable;
 mod problem;
 mod questions;
+mod schema;
 mod timed_text;
 mod trees;
 
@@ -22,5 +23,6 @@ pub use intake::{NoProgress, Progress};
 pub use printable::printable;
 pub use problem::{Place, Problem, Problems, Severity, Spot};
 pub use questions::{QuestionRecord, QuestionSet, VideoIdField, load_questions};
+pub use schema::{question_schema, tree_schema};
 pub use timed_text::{TimedText, read_timed_text};
 pub use trees::{StoredTree, TreeRecord, TreeSet};

@@ -23,7 +23,7 @@ pub fn all_datasets() -> Vec<Box<dyn Dataset>> {
     datasets
 }
 
-/// What `schema/export.schema.json` documents.
+/// What `schema/export.json` documents.
 #[derive(Debug, Serialize)]
 pub struct DatasetDoc {
     name: &'static str,

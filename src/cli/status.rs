@@ -44,7 +44,11 @@ fn show(view: &StatusView, context: &mut Context) -> Result<(), CliError> {
         context.line(format_args!("{retries} retries, {waiting} calls waiting, ${cost:.4} spent"))?;
     }
     for role in view.llm.iter().flat_map(|llm| llm.get("roles").and_then(|roles| roles.as_array())).flatten() {
-        let text = |key: &str| role.get(key).map(ToString::to_string).unwrap_or_default();
+        let text = |key: &str| {
+            role.get(key)
+                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                .unwrap_or_default()
+        };
         context.line(printable(&format!(
             "{} {}: {} in flight, failed tries {}, errors {}",
             text("role"),

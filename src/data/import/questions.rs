@@ -11,7 +11,7 @@ use crate::data::error::DataError;
 use crate::data::intake::{NoProgress, Progress};
 use crate::data::printable::quoted;
 use crate::data::problem::{Problem, Problems, Spot};
-use crate::data::questions::{QuestionRecord, Scan, SetFacts, VideoIdField, scan_questions};
+use crate::data::questions::{QuestionRecord, Scan, SetFacts, VideoIdField, each_question, scan_questions};
 use crate::data::trees::TreeSet;
 use crate::domain::{ContentHash, Fault, Question, VideoId};
 
@@ -162,7 +162,7 @@ pub(super) fn report_without_tree(
 /// Questions may name the nodes that answer them; a name that is in no tree is a slip.
 fn check_source_nodes(staged: &Path, trees: &TreeSet, source: &Path, problems: &mut Problems) -> Result<(), DataError> {
     let mut wrong = Problems::default();
-    scan_questions(staged, VideoIdField::VideoId, &NoProgress, &mut |question| {
+    each_question(staged, &mut |question| {
         if question.source_nodes.is_empty() || !trees.contains(&question.video_id) {
             return;
         }

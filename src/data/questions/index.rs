@@ -2,8 +2,8 @@
 //!
 //! Keeps about a hundred bytes per question, so that a file is checked in one pass without holding its texts.
 
-use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher as StdHasher};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +14,9 @@ use crate::domain::{ContentHash, Hasher, PairId, Question, TaskType, VideoId};
 /// Everything known about the questions seen so far.
 #[derive(Debug, Default)]
 pub(in crate::data) struct SetCheck {
-    ids: HashMap<IdKey, Seen, BuildHasherDefault<KeyHasher>>,
+    /// A tree and no hash table: a table doubles, and holds three times its entries in memory while it does.
+    ids: BTreeMap<IdKey, Seen>,
+    files: Vec<Arc<Path>>,
     pairs: BTreeMap<PairId, Pair>,
     types: BTreeMap<TaskType, (u64, Spot)>,
     videos: BTreeMap<VideoId, u64>,
@@ -22,15 +24,31 @@ pub(in crate::data) struct SetCheck {
 }
 
 /// 128 bits of the id's SHA-256: no two ids of one set share them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct IdKey(u128);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct IdKey([u8; 16]);
 
+/// What is kept of a question: one of these per question is most of the memory that a large file takes.
 #[derive(Debug)]
 struct Seen {
     content: ContentHash,
-    file: Arc<Path>,
-    line: Option<u64>,
-    record: Option<u64>,
+    /// Where in the list of files.
+    file: u32,
+    line: SmallNumber,
+    record: SmallNumber,
+}
+
+/// A line or record in four bytes: 0 stands for none, and for numbers beyond four billion, which are left unsaid.
+#[derive(Debug, Clone, Copy)]
+struct SmallNumber(u32);
+
+impl SmallNumber {
+    fn of(number: Option<u64>) -> Self {
+        Self(number.and_then(|number| u32::try_from(number).ok()).unwrap_or(0))
+    }
+
+    fn get(self) -> Option<u64> {
+        (self.0 > 0).then_some(self.0.into())
+    }
 }
 
 #[derive(Debug)]
@@ -46,7 +64,7 @@ struct Pair {
 /// What the set looks like as a whole.
 #[derive(Debug)]
 pub(in crate::data) struct SetFacts {
-    contents: HashMap<IdKey, ContentHash, BuildHasherDefault<KeyHasher>>,
+    seen: BTreeMap<IdKey, Seen>,
     /// How many pairs of two.
     pub(in crate::data) pairs: u64,
     /// Questions by task type.
@@ -60,16 +78,16 @@ pub(in crate::data) struct SetFacts {
 impl SetFacts {
     /// How many questions.
     pub(in crate::data) fn questions(&self) -> u64 {
-        self.contents.len() as u64
+        self.seen.len() as u64
     }
 
     /// How many questions are new, gone and different, seen from the set before.
     pub(in crate::data) fn compare(&self, before: &Self) -> (u64, u64, u64) {
-        let both = self.contents.iter().filter_map(|(id, content)| Some((content, before.contents.get(id)?)));
+        let both = self.seen.iter().filter_map(|(id, now)| Some((now, before.seen.get(id)?)));
         let (mut common, mut changed) = (0, 0);
         for (now, then) in both {
             common += 1;
-            changed += u64::from(now != then);
+            changed += u64::from(now.content != then.content);
         }
         (self.questions() - common, before.questions() - common, changed)
     }
@@ -79,13 +97,18 @@ impl SetCheck {
     /// Takes note of a question. False if its id was seen before, which is reported.
     pub(in crate::data) fn add(&mut self, question: &Question, spot: &Spot, problems: &mut Problems) -> bool {
         let content = content_hash(question);
+        let file = self.file(&spot.file);
         let Place { line, record, .. } = spot.place;
-        let seen = Seen { content, file: spot.file.clone(), line, record };
-        if let Some(first) = self.ids.get(&IdKey::of(question.question_id.as_str())) {
-            problems.push(duplicate(question, first, content, spot));
-            return false;
+        let seen = Seen { content, file, line: SmallNumber::of(line), record: SmallNumber::of(record) };
+        match self.ids.entry(IdKey::of(question.question_id.as_str())) {
+            Entry::Vacant(free) => {
+                free.insert(seen);
+            }
+            Entry::Occupied(first) => {
+                problems.push(duplicate(question, first.get(), &self.files, content, spot));
+                return false;
+            }
         }
-        self.ids.insert(IdKey::of(question.question_id.as_str()), seen);
         self.types.entry(question.task_type.clone()).or_insert_with(|| (0, spot.clone())).0 += 1;
         *self.videos.entry(question.video_id.clone()).or_default() += 1;
         if let Some(pair) = &question.pair_id {
@@ -102,6 +125,14 @@ impl SetCheck {
             known.videos_differ |= known.video != question.video_id;
         }
         true
+    }
+
+    /// The place of a file in the list; the same as last time, unless a folder of files is read.
+    fn file(&mut self, file: &Arc<Path>) -> u32 {
+        if self.files.last() != Some(file) {
+            self.files.push(Arc::clone(file));
+        }
+        u32::try_from(self.files.len()).unwrap_or(u32::MAX).saturating_sub(1)
     }
 
     /// Takes note of a field that nothing reads.
@@ -125,8 +156,7 @@ impl SetCheck {
         }
         self.check_pairs(problems);
         self.check_types(problems);
-        let contents: HashMap<_, _, _> = self.ids.into_iter().map(|(id, seen)| (id, seen.content)).collect();
-        let mut sorted: Vec<&ContentHash> = contents.values().collect();
+        let mut sorted: Vec<&ContentHash> = self.ids.values().map(|seen| &seen.content).collect();
         sorted.sort_unstable();
         let mut hasher = Hasher::new("trm.questions.v1");
         for content in sorted {
@@ -134,7 +164,7 @@ impl SetCheck {
         }
         SetFacts {
             fingerprint: hasher.finish(),
-            contents,
+            seen: self.ids,
             pairs: self.pairs.len() as u64,
             types: self.types.into_iter().map(|(name, (count, _))| (name, count)).collect(),
             videos: self.videos,
@@ -196,11 +226,13 @@ impl SetCheck {
     }
 }
 
-fn duplicate(question: &Question, first: &Seen, content: ContentHash, spot: &Spot) -> Problem {
+fn duplicate(question: &Question, first: &Seen, files: &[Arc<Path>], content: ContentHash, spot: &Spot) -> Problem {
     let name = quoted(question.question_id.as_str());
-    let mut place = Place { line: first.line, record: first.record, pointer: None }.to_string();
-    if first.file != spot.file {
-        place = format!("{}, {place}", first.file.display());
+    let mut place = Place { line: first.line.get(), record: first.record.get(), pointer: None }.to_string();
+    if let Some(file) = files.get(first.file as usize)
+        && *file != spot.file
+    {
+        place = format!("{}, {place}", file.display());
     }
     let spot = spot.at("question_id");
     if first.content == content {
@@ -235,28 +267,8 @@ pub(super) fn content_hash(question: &Question) -> ContentHash {
 
 impl IdKey {
     fn of(id: &str) -> Self {
-        let hash = ContentHash::of(id);
-        let bytes = hash.as_bytes().iter().take(16);
-        Self(bytes.fold(0, |key, byte| key << 8 | u128::from(*byte)))
-    }
-}
-
-/// The keys are hashes already: their low bits serve as they are.
-#[derive(Debug, Default)]
-struct KeyHasher(u64);
-
-impl StdHasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u128(&mut self, key: u128) {
-        self.0 = (key >> 64) as u64 ^ key as u64;
+        let mut key = [0; 16];
+        key.iter_mut().zip(ContentHash::of(id).as_bytes()).for_each(|(to, from)| *to = *from);
+        Self(key)
     }
 }

@@ -16,4 +16,4 @@ pub(in crate::data) use index::{SetCheck, SetFacts};
 pub(in crate::data) use normalise::{RawQuestion, id_problem, normalise};
 pub use record::{QuestionRecord, VideoIdField};
 pub use set::{QuestionSet, load_questions};
-pub(in crate::data) use set::{Scan, scan_questions};
+pub(in crate::data) use set::{Scan, each_question, scan_questions};

@@ -120,17 +120,28 @@ pub(in crate::data) fn scan_questions(
     progress: &dyn Progress,
     take: &mut dyn FnMut(Question),
 ) -> Result<Scan, DataError> {
+    let mut index = SetCheck::default();
+    let mut problems = collect(path, prefer, progress, &mut index, take)?;
+    let facts = index.finish(&mut problems);
+    Ok(Scan { facts, problems })
+}
+
+/// Gives each question of a file that was checked as a whole before; holds one at a time.
+pub(in crate::data) fn each_question(path: &Path, take: &mut dyn FnMut(Question)) -> Result<(), DataError> {
+    collect(path, VideoIdField::VideoId, &NoProgress, &mut CheckedBefore, take).map(drop)
+}
+
+fn collect(
+    path: &Path,
+    prefer: VideoIdField,
+    progress: &dyn Progress,
+    index: &mut dyn Index,
+    take: &mut dyn FnMut(Question),
+) -> Result<Problems, DataError> {
     let files = find_files(path)?;
     progress.expect(files.iter().map(|file| file.bytes).sum());
-    let mut collector = Collector {
-        prefer,
-        folder_video: None,
-        index: SetCheck::default(),
-        problems: Problems::default(),
-        records: 0,
-        progress,
-        take,
-    };
+    let mut collector =
+        Collector { prefer, folder_video: None, index, problems: Problems::default(), records: 0, progress, take };
     for QuestionFile { path, video, .. } in files {
         collector.folder_video = video;
         let before = (collector.records, collector.problems.errors());
@@ -141,15 +152,40 @@ pub(in crate::data) fn scan_questions(
             collector.problems.push(Problem::error("file.empty", &Spot::whole(&path), what, hint));
         }
     }
-    let Collector { index, mut problems, .. } = collector;
-    let facts = index.finish(&mut problems);
-    Ok(Scan { facts, problems })
+    Ok(collector.problems)
+}
+
+/// Who checks what holds across questions.
+trait Index {
+    fn add(&mut self, question: &Question, spot: &Spot, problems: &mut Problems) -> bool;
+    fn unknown_field(&mut self, name: &str, spot: &Spot);
+}
+
+impl Index for SetCheck {
+    fn add(&mut self, question: &Question, spot: &Spot, problems: &mut Problems) -> bool {
+        Self::add(self, question, spot, problems)
+    }
+
+    fn unknown_field(&mut self, name: &str, spot: &Spot) {
+        Self::unknown_field(self, name, spot);
+    }
+}
+
+/// Nothing is left to check.
+struct CheckedBefore;
+
+impl Index for CheckedBefore {
+    fn add(&mut self, _: &Question, _: &Spot, _: &mut Problems) -> bool {
+        true
+    }
+
+    fn unknown_field(&mut self, _: &str, _: &Spot) {}
 }
 
 struct Collector<'a> {
     prefer: VideoIdField,
     folder_video: Option<String>,
-    index: SetCheck,
+    index: &'a mut dyn Index,
     problems: Problems,
     records: u64,
     progress: &'a dyn Progress,

@@ -1,7 +1,8 @@
 //! The store against SQLite (WAL, synchronous=FULL) on the same disk, in one run.
 //!
 //! `cargo bench --bench store [-- PART …]`; parts: `commits`, `bulk`, `delete`, `open`, `growth`. Sizes come from
-//! `TRM_BENCH_ROWS` (1000000), `TRM_BENCH_OPEN_MB` (256), `TRM_BENCH_REPEATS` (3); figures are medians.
+//! `TRM_BENCH_ROWS` (1000000), `TRM_BENCH_OPEN_MB` (256), `TRM_BENCH_REPEATS` (3), `TRM_BENCH_DELETES` (25); figures are
+//! medians.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails loudly")]
 
 use std::collections::BTreeMap;
@@ -294,48 +295,80 @@ fn bulk() {
     println!("| {:.2} | {trm:.0} | {other:.0} |\n", trm / other);
 }
 
+/// A store and an SQLite file of the same rows.
+struct Rows {
+    rows: u32,
+    steps: u32,
+    store: Store,
+    connection: Connection,
+    trm: Vec<f64>,
+    sqlite: Vec<f64>,
+    _folder: tempfile::TempDir,
+}
+
+impl Rows {
+    fn new(rows: u32) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder.path().join("trm.redb"));
+        let mut connection = sqlite(&folder.path().join("rows.sqlite"));
+        let steps = rows / STEP_ROWS;
+        fill(&store, 0..steps);
+        fill_sqlite(&mut connection, 0..steps);
+        Self { rows, steps, store, connection, trm: vec![], sqlite: vec![], _folder: folder }
+    }
+
+    /// Deletes a step in both and writes it anew, which is not measured.
+    fn round(&mut self, round: u32, rounds: u32) {
+        let step = self.steps * (round + 1) / (rounds + 2);
+        self.trm.push(
+            1000.0
+                * seconds(|| {
+                    let mut batch = Batch::new();
+                    batch.delete_scope(&run(), Scope::step(1, step));
+                    self.store.write_blocking(batch).unwrap();
+                }),
+        );
+        self.sqlite.push(
+            1000.0
+                * seconds(|| {
+                    let sql = "DELETE FROM rows WHERE run = 'bench' AND epoch = 1 AND step = ?1";
+                    self.connection.execute(sql, params![step]).unwrap();
+                }),
+        );
+        fill(&self.store, step..step + 1);
+        fill_sqlite(&mut self.connection, step..step + 1);
+    }
+}
+
+/// The stores take turns, so that what else happens on the machine and its disk meets all of them alike.
 fn delete() {
     let most = u32::try_from(setting("TRM_BENCH_ROWS", 1_000_000)).unwrap();
-    println!("## Deleting a step of 2,000 rows, durable, in milliseconds\n");
+    let rounds = u32::try_from(setting("TRM_BENCH_DELETES", 25)).unwrap();
+    let mut stores = [Rows::new(most / 10), Rows::new(most)];
+    for round in 0..rounds {
+        stores.iter_mut().for_each(|rows| rows.round(round, rounds));
+    }
+    println!("## Deleting a step of 2,000 rows, durable, in milliseconds (median of {rounds}; quartiles)\n");
     println!("| rows in the store | trm ÷ SQLite | trm | SQLite |\n|---|---|---|---|");
-    let folder = tempfile::tempdir().unwrap();
-    let store = store(&folder.path().join("trm.redb"));
-    let mut connection = sqlite(&folder.path().join("rows.sqlite"));
-    let mut done = 0;
+    let shown = |values: &[f64]| {
+        let [low, middle, high] = quartiles(values);
+        format!("{middle:.1} ({low:.1} to {high:.1})")
+    };
     let mut times = Vec::new();
-    for rows in [most / 10, most] {
-        let steps = rows / STEP_ROWS;
-        fill(&store, done..steps);
-        fill_sqlite(&mut connection, done..steps);
-        done = steps;
-        let (mut trm, mut other) = (vec![], vec![]);
-        for place in 0..7 {
-            let step = steps * (place + 1) / 9;
-            trm.push(
-                1000.0
-                    * seconds(|| {
-                        let mut batch = Batch::new();
-                        batch.delete_scope(&run(), Scope::step(1, step));
-                        store.write_blocking(batch).unwrap();
-                    }),
-            );
-            other.push(
-                1000.0
-                    * seconds(|| {
-                        let sql = "DELETE FROM rows WHERE run = 'bench' AND epoch = 1 AND step = ?1";
-                        connection.execute(sql, params![step]).unwrap();
-                    }),
-            );
-            fill(&store, step..step + 1);
-            fill_sqlite(&mut connection, step..step + 1);
-        }
-        let (trm, other) = (median(trm), median(other));
-        println!("| {rows} | {:.2} | {trm:.1} | {other:.1} |", trm / other);
-        times.push(trm);
+    for Rows { rows, trm, sqlite, .. } in &stores {
+        let (ours, other) = (median(trm.clone()), median(sqlite.clone()));
+        println!("| {rows} | {:.2} | {} | {} |", ours / other, shown(trm), shown(sqlite));
+        times.push(ours);
     }
     if let [small, large] = times.as_slice() {
         println!("\nTen times the rows: {:.2} times the time.\n", large / small);
     }
+}
+
+fn quartiles(values: &[f64]) -> [f64; 3] {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    [1, 2, 3].map(|quarter| values.get(values.len() * quarter / 4).copied().unwrap())
 }
 
 fn fill_until_killed(path: &Path) {

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use super::settings::find_workspace;
 use super::{CliError, Context};
 use crate::domain::{ExitClass, Fault};
-use crate::store::{self, CheckReport, Size, StateDigest, StoreReader, StoreStats};
+use crate::store::{self, CheckReport, Depth, Size, StateDigest, StoreReader, StoreStats};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -21,18 +21,28 @@ enum Command {
     Check,
     /// Give free space back to the file system; nothing else may use the store meanwhile.
     Compact,
-    /// Rows and bytes per table, kind and run; size of the file.
-    Stats,
+    /// Rows per table and the size of the file; with its rows read, also bytes, kinds and runs.
+    Stats(StatsArgs),
     /// The state digest: equal for trainings that learned the same.
     Digest,
 }
 
+#[derive(Debug, clap::Args)]
+struct StatsArgs {
+    /// Read every row even of a large store: bytes, kinds and runs too.
+    #[arg(long)]
+    full: bool,
+}
+
+/// Below this, reading every row takes no time that anyone notices.
+const READ_WHOLE: u64 = 64 << 20;
+
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
     let path = find_workspace(context)?.store();
-    match args.command {
+    match &args.command {
         Command::Check => check(&path, context),
         Command::Compact => compact(&path, context),
-        Command::Stats => stats(&path, context),
+        Command::Stats(args) => stats(&path, args.full, context),
         Command::Digest => digest(&path, context),
     }
 }
@@ -95,8 +105,10 @@ fn compact(path: &Path, context: &mut Context) -> Result<(), CliError> {
     context.line(format_args!("{} → {}", bytes(report.before_bytes), bytes(report.after_bytes)))
 }
 
-fn stats(path: &Path, context: &mut Context) -> Result<(), CliError> {
-    let stats = store::stats(&StoreReader::open(path)?.snapshot()?)?;
+fn stats(path: &Path, full: bool, context: &mut Context) -> Result<(), CliError> {
+    let snapshot = StoreReader::open(path)?.snapshot()?;
+    let small = path.metadata().is_ok_and(|metadata| metadata.len() < READ_WHOLE);
+    let stats = store::stats(&snapshot, if full || small { Depth::Rows } else { Depth::Counts })?;
     if context.json() {
         return context.write_json(&stats);
     }
@@ -105,10 +117,19 @@ fn stats(path: &Path, context: &mut Context) -> Result<(), CliError> {
 
 fn print_stats(path: &Path, stats: &StoreStats, context: &mut Context) -> Result<(), CliError> {
     context.line(format_args!("{} (schema {})", path.display(), stats.schema))?;
-    let (file, used, free) = (bytes(stats.file_bytes), bytes(stats.used_bytes), bytes(stats.free_bytes));
+    let file = bytes(stats.file_bytes);
+    let Some(contents) = &stats.contents else {
+        context.line(format_args!("file {file}; --full reads every row: bytes, kinds and runs"))?;
+        context.line(format_args!("\n{:<24} {:>10}", "table", "rows"))?;
+        return stats
+            .tables
+            .iter()
+            .try_for_each(|(name, size)| context.line(format_args!("{name:<24} {:>10}", size.rows)));
+    };
+    let (used, free) = (bytes(contents.used_bytes), bytes(contents.free_bytes));
     context.line(format_args!("file {file}, in use {used}, free {free}"))?;
     let sections =
-        [("table", &stats.tables), ("step rows by kind", &stats.step_rows), ("step rows by run", &stats.runs)];
+        [("table", &stats.tables), ("step rows by kind", &contents.step_rows), ("step rows by run", &contents.runs)];
     for (title, sizes) in sections {
         if sizes.is_empty() {
             continue;
@@ -116,7 +137,7 @@ fn print_stats(path: &Path, stats: &StoreStats, context: &mut Context) -> Result
         context.line(format_args!("\n{title:<24} {:>10} {:>10}", "rows", "values"))?;
         for (name, Size { rows, value_bytes }) in sizes {
             let name: String = name.escape_debug().collect();
-            context.line(format_args!("{name:<24} {rows:>10} {:>10}", bytes(*value_bytes)))?;
+            context.line(format_args!("{name:<24} {rows:>10} {:>10}", bytes(value_bytes.unwrap_or(0))))?;
         }
     }
     Ok(())

@@ -2,7 +2,8 @@
 //!
 //! `TRM_FAILPOINT=NAME:N` aborts at the N-th passage (from 1) of the point NAME. The store has
 //! `store.before_commit` and `store.after_commit`; a commit that contains a labelled batch also
-//! passes `store.before_commit/LABEL` and `store.after_commit/LABEL`.
+//! passes `store.before_commit/LABEL` and `store.after_commit/LABEL`, and so does the creation of a store
+//! (`initialise`) and the way from an older schema (`migrate`).
 
 /// Passes a point.
 #[cfg(feature = "failpoints")]

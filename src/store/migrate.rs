@@ -12,6 +12,7 @@ use redb::{Database, ReadableTable, Table, WriteTransaction};
 use super::batch::OwnedStepKey;
 use super::codec::{self, Record};
 use super::error::StoreError;
+use super::failpoint;
 use super::guard::guarded;
 use super::keys::Kind;
 use super::open::write_schema;
@@ -38,7 +39,10 @@ pub(crate) fn migrate(path: &Path, database: &Database, found: u32) -> Result<()
         step_rows_to_2(&transaction).map_err(failed)?;
         seeds_to_2(&transaction).map_err(failed)?;
         write_schema(path, &transaction, SCHEMA_VERSION)?;
-        transaction.commit().map_err(|error| failed(error.into()))
+        failpoint::hit("store.before_commit/migrate");
+        transaction.commit().map_err(|error| failed(error.into()))?;
+        failpoint::hit("store.after_commit/migrate");
+        Ok(())
     })
 }
 

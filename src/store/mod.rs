@@ -46,4 +46,4 @@ pub use open::{OpenEvent, OpenListener, OpenOptions};
 pub use reader::StoreReader;
 pub use schema::SCHEMA_VERSION;
 pub use snapshot::Snapshot;
-pub use stats::{Size, StoreStats, stats};
+pub use stats::{Contents, Depth, Size, StoreStats, stats};

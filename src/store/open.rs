@@ -12,6 +12,7 @@ use redb::{Builder, ConcurrencyMode, Database, ReadOnlyDatabase, ReadTransaction
 
 use super::codec;
 use super::error::StoreError;
+use super::failpoint;
 use super::guard::guarded;
 use super::migrate;
 use super::schema::{META, SCHEMA_KEY, SCHEMA_VERSION, for_each_table};
@@ -186,7 +187,10 @@ fn initialise(path: &Path, database: &Database) -> Result<(), StoreError> {
     }
     for_each_table!(create);
     write_schema(path, &transaction, SCHEMA_VERSION)?;
-    transaction.commit().map_err(|error| failed(error.into()))
+    failpoint::hit("store.before_commit/initialise");
+    transaction.commit().map_err(|error| failed(error.into()))?;
+    failpoint::hit("store.after_commit/initialise");
+    Ok(())
 }
 
 pub(crate) fn write_schema(path: &Path, transaction: &redb::WriteTransaction, version: u32) -> Result<(), StoreError> {
@@ -240,10 +244,18 @@ pub(crate) fn open_readable(
 /// # Errors
 /// It is missing, no store, or damaged.
 pub(crate) fn verify_pages(path: &Path, listener: Option<&OpenListener>) -> Result<bool, StoreError> {
-    let mut builder = builder(OpenOptions::default().cache_bytes, listener, &Rc::default());
-    builder.set_check_integrity_on_open(true);
+    let cache_bytes = OpenOptions::default().cache_bytes;
+    // The check rebuilds what a repair rebuilds and calls back in any case: whether the file was closed shows before.
+    let opened = guarded(path, || Ok(builder(cache_bytes, None, &Rc::default()).open_read_only(path)));
+    if matches!(opened, Ok(Err(redb::DatabaseError::RepairAborted))) {
+        let _shows_again_below = repair_once(path, cache_bytes, listener);
+    }
+    drop(opened);
+    let mut verifying = Database::builder();
+    verifying.set_concurrency_mode(ConcurrencyMode::SingleWriter).set_cache_size(cache_bytes);
+    verifying.set_check_integrity_on_open(true);
     let verified = guarded(path, || {
-        let database = builder.open(path).map_err(|error| StoreError::from_redb(path, error))?;
+        let database = verifying.open(path).map_err(|error| StoreError::from_redb(path, error))?;
         database.close().map_err(|error| StoreError::from_redb(path, error))
     });
     let Err(error) = verified else { return Ok(true) };

@@ -1,9 +1,12 @@
 //! `trm store …` on a real file.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
+use trm::store::{Depth, OpenOptions, Size, Store, StoreStats, stats};
 
 use crate::store_sample::sample_store;
-use crate::store_support::{fresh, run_id};
+use crate::store_support::{first_run, fresh, run_id};
 use crate::support::trm;
 
 fn json_of(folder: &std::path::Path, command: &str) -> Value {
@@ -28,6 +31,48 @@ fn a_sound_store_passes_and_its_figures_are_told() {
     assert_eq!(json_of(folder.path(), "digest"), before, "compacting changes no state");
     let text = trm().arg("-C").arg(folder.path()).args(["store", "check"]).assert().success();
     assert!(String::from_utf8_lossy(&text.get_output().stdout).contains("every invariant holds"));
+}
+
+#[test]
+fn the_counts_that_a_file_keeps_of_itself_are_those_of_its_rows() {
+    let (_folder, path) = fresh();
+    let store = sample_store(&path, &run_id("train1"));
+    let snapshot = store.snapshot().unwrap();
+    let whole = stats(&snapshot, Depth::Rows).unwrap();
+    let counts = stats(&snapshot, Depth::Counts).unwrap();
+    assert_eq!(counts.contents, None);
+    let rows =
+        |stats: &StoreStats| stats.tables.iter().map(|(name, size)| (name.clone(), size.rows)).collect::<Vec<_>>();
+    assert_eq!(rows(&counts), rows(&whole));
+    let contents = whole.contents.unwrap();
+    let sum = |sizes: &BTreeMap<String, Size>| sizes.values().map(|size| size.rows).sum::<u64>();
+    assert_eq!(sum(&contents.step_rows), whole.tables["step_rows"].rows);
+    assert_eq!(sum(&contents.runs), whole.tables["step_rows"].rows);
+    assert!(whole.tables.values().all(|size| size.value_bytes.is_some_and(|bytes| (bytes > 0) == (size.rows > 0))));
+}
+
+#[test]
+fn a_store_that_was_closed_needs_no_recovery_and_one_that_was_not_says_so() {
+    let (folder, path) = fresh();
+    drop(sample_store(&path, &run_id("train1")));
+    let told = |arguments: &[&str]| {
+        let output = trm().env("TRM_LOG", "info").arg("-C").arg(folder.path()).args(arguments).assert();
+        String::from_utf8_lossy(&output.get_output().stderr).contains("the store was not closed")
+    };
+    for command in ["check", "stats", "digest", "compact", "check"] {
+        assert!(!told(&["store", command]), "{command}");
+    }
+    assert!(!told(&["doctor"]));
+    // The bytes of a store that is open are those that a kill would leave.
+    let store = Store::open(&path, &OpenOptions::default()).unwrap();
+    store.write_blocking(first_run(&run_id("train2"))).unwrap();
+    let left = std::fs::read(&path).unwrap();
+    drop(store);
+    std::fs::write(&path, &left).unwrap();
+    assert!(told(&["store", "check"]), "a crash is told");
+    assert!(!told(&["store", "check"]), "once");
+    std::fs::write(&path, &left).unwrap();
+    assert!(told(&["store", "stats"]));
 }
 
 #[test]

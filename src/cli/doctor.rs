@@ -12,6 +12,10 @@ use crate::harness::doctor::{Finding, Status, examine, worst};
 pub(super) struct Args {
     #[command(flatten)]
     config: ConfigArgs,
+
+    /// Call no model; else each configured role is asked for a token, and text roles for a line of JSON.
+    #[arg(long)]
+    offline: bool,
 }
 
 /// At least one check failed.
@@ -39,7 +43,7 @@ impl Fault for DoctorError {
 
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
     let workspace = find_workspace(context)?;
-    let findings = examine(&workspace, workspace.load(&args.config.settings(Vec::new())?));
+    let findings = examine(&workspace, workspace.load(&args.config.settings(Vec::new())?), !args.offline);
     let (status, class) = worst(&findings);
     if context.json() {
         context.write_json(&json!({"status": status, "checks": findings}))?;

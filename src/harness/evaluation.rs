@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::inference::{AnswerPlan, Answered, Bench, InferenceError, Report, answer_all, now_ms};
 use super::intervals::{Interval, share};
+use super::session::spent_before;
 use crate::agent::AgentTexts;
 use crate::domain::{ContentHash, ExitClass, Fault, Hasher, IdError, Phase, Question, RunId, TaskType};
 use crate::store::rows::{
@@ -180,6 +181,8 @@ pub async fn evaluate(
         RunMode::Infer | RunMode::Train | RunMode::Diagnose => (Scope::Adhoc, PhaseKey::plain(Phase::Adhoc)),
     };
     let run = begin(bench, request, scope, &phase).await?;
+    let (spent, tokens) = spent_before(&bench.store, &run)?;
+    bench.hub.count_spent(spent, tokens);
     let earlier = bench.store.snapshot()?.count(&run, scope, crate::store::Kind::Prediction)?;
     let plan = AnswerPlan {
         run: run.clone(),

@@ -121,6 +121,11 @@ impl ModelHub {
         self.ledger.rows()
     }
 
+    /// Counts what earlier sessions of the run spent against the budget; for runs that are known only once the hub is open.
+    pub fn count_spent(&self, cost: Money, tokens: u64) {
+        self.budget.count_spent(Amount { cost, tokens });
+    }
+
     /// Ends every call, now and later, with [`ChatErrorKind::Cancelled`].
     pub fn stop(&self) {
         self.stop.send_replace(true);

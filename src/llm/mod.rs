@@ -8,6 +8,7 @@ mod from_config;
 mod governor;
 mod hub;
 mod openai;
+mod probe;
 mod settings;
 mod shape;
 mod tokens;
@@ -24,6 +25,7 @@ pub use cache::{
 pub use error::LlmError;
 pub use from_config::cache_settings;
 pub use hub::{HubParts, ModelHub};
+pub use probe::{JsonFailure, Probe, probe};
 pub use settings::{
     BudgetSettings, CacheBackend, CacheMode, CacheSettings, Limits, LlmSettings, Provider, RetrySettings, RoleSettings,
     Timeouts,

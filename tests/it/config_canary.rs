@@ -12,7 +12,7 @@ const MISPLACED: &str = "sk-canary-misplaced-90aa17";
 
 const CANARIES: [&str; 4] = [IN_DOT_ENV, IN_ENVIRONMENT, IN_REDIS, MISPLACED];
 
-fn all_files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn all_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{data, machine, models, store};
+use super::{data, endpoints, machine, models, store};
 use crate::config::Loaded;
 use crate::domain::{ExitClass, Fault};
 use crate::harness::workspace::{Workspace, WorkspaceError};
@@ -87,13 +87,15 @@ pub struct Subject<'a> {
     pub workspace: &'a Workspace,
     /// The configuration; checks that need it are left out if it cannot be used.
     pub loaded: &'a Loaded,
+    /// Whether models may be called.
+    pub online: bool,
 }
 
 /// One check: any number of findings, none where it does not apply.
 pub type CheckFn = fn(&Subject<'_>) -> Vec<Finding>;
 
 /// All checks, in the order in which they are shown. A new one is a new line here.
-pub const CHECKS: [CheckFn; 11] = [
+pub const CHECKS: [CheckFn; 12] = [
     machine::workspace,
     machine::permissions,
     machine::secrets_file,
@@ -104,11 +106,18 @@ pub const CHECKS: [CheckFn; 11] = [
     data::videos,
     machine::clock,
     models::roles,
+    endpoints::answers,
     models::cache,
 ];
 
 /// Runs all checks. A configuration that cannot be used is the first finding, and the only one.
-pub fn examine(workspace: &Workspace, loaded: Result<(Workspace, Loaded), WorkspaceError>) -> Vec<Finding> {
+///
+/// With `online`, every endpoint of a configured role is asked: a token of each, and a line of JSON of the text roles.
+pub fn examine(
+    workspace: &Workspace,
+    loaded: Result<(Workspace, Loaded), WorkspaceError>,
+    online: bool,
+) -> Vec<Finding> {
     let (workspace, loaded) = match loaded {
         Ok(loaded) => loaded,
         Err(error) => return unusable(workspace, &error),
@@ -119,7 +128,7 @@ pub fn examine(workspace: &Workspace, loaded: Result<(Workspace, Loaded), Worksp
         let remedy = warning.hint.clone().unwrap_or_else(|| "'trm config show' shows it".to_owned());
         Finding::warn("configuration", format!("{place}{}", warning.message), remedy)
     }));
-    let subject = Subject { workspace: &workspace, loaded: &loaded };
+    let subject = Subject { workspace: &workspace, loaded: &loaded, online };
     findings.extend(CHECKS.iter().flat_map(|check| check(&subject)));
     findings
 }

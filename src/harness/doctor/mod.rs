@@ -2,6 +2,7 @@
 
 mod check;
 mod data;
+mod endpoints;
 mod machine;
 mod models;
 mod store;

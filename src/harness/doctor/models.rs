@@ -1,4 +1,4 @@
-//! Models and their cache, as far as it can be told without calling a model.
+//! Models and their cache, as far as the configuration tells.
 
 use std::time::Duration;
 
@@ -82,14 +82,18 @@ pub(super) fn cache(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// The server's address if it answers.
 fn reach(url: &secrecy::SecretString, ttl: Duration) -> Result<String, String> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
-    runtime.block_on(async {
+    block_on(async {
         let cache = RedisCache::open(url, ttl).map_err(|error| error.to_string())?;
         match tokio::time::timeout(REDIS_PATIENCE, cache.ping()).await {
             Ok(Ok(())) => Ok(cache.address().to_owned()),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err(format!("Redis at {} does not answer", cache.address())),
         }
-    })
+    })?
+}
+
+/// Waits for something asynchronous; an error if the system gives no thread for it.
+pub(super) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    Ok(runtime.map_err(|error| error.to_string())?.block_on(work))
 }

@@ -52,6 +52,12 @@ impl Budget {
         Self { settings, max, state: Mutex::new(State { spent, ..State::default() }), changed: Notify::new() }
     }
 
+    /// Counts what was spent before this session.
+    pub(in crate::llm) fn count_spent(&self, amount: Amount) {
+        let mut state = self.state();
+        state.spent = state.spent.plus(amount);
+    }
+
     /// Sets `worst` aside. While other calls hold what is missing, this waits for them to settle for less; when
     /// none does, the budget is reached, for this call and for all after it: a run that is out of budget shall stop,
     /// not limp on with whatever happens to be cheap.

@@ -30,6 +30,7 @@ pub(in crate::llm) struct OpenAiEndpoint {
     shape: Arc<Shape>,
     chat_url: Url,
     embed_url: Url,
+    models_url: Url,
     headers: HeaderMap,
     api_key: Option<SecretString>,
     first_byte: Duration,
@@ -100,11 +101,25 @@ impl OpenAiEndpoint {
             shape,
             chat_url: url("chat/completions")?,
             embed_url: url("embeddings")?,
+            models_url: url("models")?,
             headers,
             api_key,
             first_byte: settings.timeouts.first_byte,
             max_reply_bytes: settings.max_reply_bytes,
         })
+    }
+
+    /// The names of the models that the endpoint says it has; none if it does not answer that question.
+    pub(in crate::llm) async fn model_names(&self) -> Option<Vec<String>> {
+        let request = self.client.get(self.models_url.clone()).headers(self.headers.clone());
+        let list = async {
+            let response = request.send().await.ok().filter(|response| response.status().is_success())?;
+            let body = self.without_key_bytes(read_all(response, self.max_reply_bytes).await.ok()?);
+            let json: serde_json::Value = serde_json::from_slice(&body).ok()?;
+            let models = json.get("data")?.as_array()?;
+            Some(models.iter().filter_map(|model| Some(shorten(model.get("id")?.as_str()?))).collect())
+        };
+        tokio::time::timeout(self.first_byte, list).await.ok().flatten()
     }
 
     async fn ask_once(&self, ask: &Ask) -> Result<Answer, TryError> {

@@ -26,7 +26,7 @@ pub mod validate;
 mod version_choice;
 mod yaml;
 
-pub use docs::{KeyDoc, key_docs};
+pub use docs::{Form, KeyDoc, key_docs};
 pub use error::ConfigError;
 pub use groups::{
     AgentGroup, AgentMode, DataGroup, EditsGroup, EpochsGroup, GateGroup, LadderOrder, LaunchPolicy, MinibatchGroup,

@@ -45,7 +45,7 @@ fn predictions() -> Box<dyn Dataset> {
         }),
         column("steps", UInt32, "steps used", |item| Cell::UInt(item.row.steps.into())),
         column("max_steps", UInt32, "steps allowed", |item| Cell::UInt(item.row.max_steps.into())),
-        column("calls", UInt32, "model calls", |item| Cell::UInt(item.row.calls.into())),
+        column("calls", UInt32, "model calls that were answered", |item| Cell::UInt(item.row.calls.into())),
         column("cached_calls", UInt32, "of these, answered by the response cache", |item| {
             Cell::UInt(item.row.cached_calls.into())
         }),

@@ -33,14 +33,14 @@ pub(super) fn select(
         by_task.insert(task, groups.iter().map(of_task).collect());
     }
     let mut chosen = Vec::new();
-    for (task, mut offers) in by_task {
+    for (place, (task, mut offers)) in by_task.into_iter().enumerate() {
         let mut rng = seeded_rng(spec.seed, &["sim.world", "select", task.name()]);
         for offer in &mut offers {
             offer.shuffle(&mut rng);
         }
         let mut of_task = choose(spec, task, offers, &mut rng)?;
-        // The right letter is spread evenly within each type.
-        let mut letters: Vec<usize> = (0..of_task.len()).map(|nth| nth % 4).collect();
+        // The right letter is spread evenly within each type, and what cannot be divided by four evenly over the types.
+        let mut letters: Vec<usize> = (0..of_task.len()).map(|nth| (place + nth) % 4).collect();
         letters.shuffle(&mut rng);
         for (question, letter) in of_task.iter_mut().zip(letters) {
             question.letter = letter;

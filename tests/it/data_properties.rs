@@ -181,7 +181,7 @@ fn field_change(names: &'static [&'static str]) -> impl Strategy<Value = (usize,
     (any::<usize>(), proptest::sample::select(names), proptest::option::weighted(0.85, hostile_value()))
 }
 
-/// A change of the written bytes at a place that is a share of their length.
+/// A change of the written bytes at a place that is a number of thousandths of their length.
 #[derive(Debug, Clone)]
 enum ByteChange {
     Replace(Vec<u8>),
@@ -190,7 +190,7 @@ enum ByteChange {
     Tear,
 }
 
-fn byte_change() -> impl Strategy<Value = (f64, ByteChange)> {
+fn byte_change() -> impl Strategy<Value = (usize, ByteChange)> {
     let scraps = || {
         prop_oneof![
             vec(any::<u8>(), 1..6),
@@ -224,11 +224,11 @@ fn byte_change() -> impl Strategy<Value = (f64, ByteChange)> {
         (1..40_usize).prop_map(ByteChange::Cut),
         Just(ByteChange::Tear),
     ];
-    (0.0..1.0, change)
+    (0..1000_usize, change)
 }
 
-fn apply(bytes: &mut Vec<u8>, (share, change): &(f64, ByteChange)) {
-    let at = (bytes.len() as f64 * share) as usize;
+fn apply(bytes: &mut Vec<u8>, (share, change): &(usize, ByteChange)) {
+    let at = bytes.len() * share / 1000;
     match change {
         ByteChange::Replace(scrap) => {
             let end = (at + scrap.len()).min(bytes.len());

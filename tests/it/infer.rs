@@ -32,8 +32,8 @@ fn summary(output: &Output) -> Value {
 
 fn error(output: &Output) -> Value {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let start = text.find("{\n").or_else(|| text.find('{')).unwrap_or_else(|| panic!("no error as JSON: {text}"));
-    serde_json::from_str(&text[start..]).unwrap_or_else(|_| panic!("{text}"))
+    let (_, rest) = text.split_once('{').unwrap_or_else(|| panic!("no error as JSON: {text}"));
+    serde_json::from_str(&format!("{{{rest}")).unwrap_or_else(|_| panic!("{text}"))
 }
 
 /// The rows of a table of one run.

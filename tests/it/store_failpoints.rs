@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use serde_json::Value;
@@ -157,13 +157,6 @@ fn a_migration_that_was_cut_off_left_the_older_store_or_the_new_one() {
         assert_eq!(digest(folder.path()), whole, "{point}");
         trm().arg("-C").arg(folder.path()).args(["store", "check"]).assert().success();
     }
-}
-
-fn demo() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let demo = folder.path().join("demo");
-    trm().args(["init", "--example"]).arg(&demo).assert().success();
-    (folder, demo)
 }
 
 /// Letter and outcome of every answer of a run.

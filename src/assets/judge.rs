@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::evolution::templates::{DiagnosePrompts, EvolvePrompts, TemplateError};
+use crate::evolution::templates::{DiagnosePrompts, EvolvePrompts, MomentumPrompts, TemplateError};
 
 /// Pairs a template's name with its text.
 macro_rules! template {
@@ -39,6 +39,12 @@ pub fn default_writer_templates() -> Vec<(&'static str, &'static str)> {
     ]
 }
 
+/// Name (without `.md`) and text of the bundled momentum template.
+#[must_use]
+pub fn default_momentum_templates() -> Vec<(&'static str, &'static str)> {
+    vec![template!("writer", "momentum")]
+}
+
 /// The judge's bundle: the defaults, with the texts of `overrides` (by name without `.md`) in their place.
 ///
 /// # Errors
@@ -53,6 +59,14 @@ pub fn judge_templates(overrides: &BTreeMap<String, String>) -> Result<DiagnoseP
 /// An override with an unknown name, or with a missing or unknown placeholder.
 pub fn writer_templates(overrides: &BTreeMap<String, String>) -> Result<EvolvePrompts, TemplateError> {
     EvolvePrompts::from_texts(&merged(default_writer_templates(), overrides))
+}
+
+/// The momentum bundle: the default, or the text of `overrides` (by name without `.md`) in its place.
+///
+/// # Errors
+/// An override with an unknown name, or with a missing or unknown placeholder.
+pub fn momentum_templates(overrides: &BTreeMap<String, String>) -> Result<MomentumPrompts, TemplateError> {
+    MomentumPrompts::from_texts(&merged(default_momentum_templates(), overrides))
 }
 
 fn merged(
@@ -88,16 +102,22 @@ mod tests {
         let names =
             |list: Vec<(&'static str, &'static str)>| list.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         assert_eq!(names(default_judge_templates()), folder("judge"));
-        assert_eq!(names(default_writer_templates()), folder("writer"));
+        let mut writer = names(default_writer_templates());
+        writer.extend(names(default_momentum_templates()));
+        writer.sort_unstable();
+        assert_eq!(writer, folder("writer"));
         assert_eq!(JUDGE_TEMPLATE_NAMES.len(), 8);
         assert_eq!(WRITER_TEMPLATE_NAMES.len(), 6);
         judge_templates(&BTreeMap::new()).unwrap();
         writer_templates(&BTreeMap::new()).unwrap();
+        momentum_templates(&BTreeMap::new()).unwrap();
     }
 
     #[test]
     fn templates_are_short_and_fence_in_what_they_are_given() {
-        for (name, text) in default_judge_templates().into_iter().chain(default_writer_templates()) {
+        for (name, text) in
+            default_judge_templates().into_iter().chain(default_writer_templates()).chain(default_momentum_templates())
+        {
             let words = text.split_whitespace().count();
             assert!(words <= 320, "{name}: {words} words leave a small model no room");
             let fenced = text.contains("<data>` block");

@@ -35,6 +35,14 @@ pub enum EvolutionError {
         /// Its video.
         video: VideoId,
     },
+    /// A comparison of answers that makes no sense: a bug of the caller, never the model's doing.
+    #[error("compare the answers to question {question}: {what}")]
+    Comparison {
+        /// The question.
+        question: QuestionId,
+        /// What is wrong.
+        what: &'static str,
+    },
     /// A setting that makes no sense.
     #[error("{what}")]
     Setting {
@@ -51,6 +59,7 @@ impl Fault for EvolutionError {
             Self::Template(error) => error.class(),
             Self::Regions { source, .. } => source.class(),
             Self::NoTree { .. } => ExitClass::Data,
+            Self::Comparison { .. } => ExitClass::Internal,
             Self::Setting { .. } => ExitClass::Usage,
         }
     }
@@ -62,6 +71,7 @@ impl Fault for EvolutionError {
             Self::Template(error) => error.code(),
             Self::Regions { source, .. } => source.code(),
             Self::NoTree { .. } => "evolution.no_tree",
+            Self::Comparison { .. } => "evolution.comparison",
             Self::Setting { .. } => "evolution.setting",
         }
     }
@@ -76,7 +86,7 @@ impl Fault for EvolutionError {
             Self::Template(error) => error.hint(),
             Self::Regions { source, .. } => source.hint(),
             Self::NoTree { .. } => Some("import the video's tree, or leave the question out".into()),
-            Self::Setting { .. } => None,
+            Self::Comparison { .. } | Self::Setting { .. } => None,
         }
     }
 }

@@ -11,6 +11,7 @@ mod error;
 pub mod evolve;
 pub mod gate;
 pub mod json;
+pub mod momentum;
 pub mod patch;
 pub mod ports;
 pub mod scheduler;

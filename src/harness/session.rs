@@ -1,10 +1,12 @@
 //! A workspace opened for work: store, data, models, the texts of versions.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::evaluation::FrozenConfig;
 use super::inference::{Bench, StopSignal, StoreSink};
+use super::kernel_error::TemplatesError;
+use super::templates::Templates;
 use super::versions::{VersionedPrompts, VersionedSkills, VersionsError};
 use super::workspace::{Workspace, WorkspaceError};
 use crate::agent::{
@@ -13,6 +15,7 @@ use crate::agent::{
 use crate::config::{self, Loaded, Provider, RunConfig};
 use crate::data::{DataError, QuestionSet, TreeSet, load_questions};
 use crate::domain::{ChatModel, ContentHash, EmbedModel, ExitClass, Fault, Hasher, Problem, Role, RunId};
+use crate::evolution::evolve::LeakIndex;
 use crate::llm::{CallSink, HubParts, LlmError, LlmSettings, ModelHub, Money};
 use crate::sim::model::{SimModel, SimSettings, SimTruth};
 use crate::sim::world::{TRUTH_FILE, Truth};
@@ -32,6 +35,10 @@ pub struct Session {
     pub bench: Bench,
     /// Fingerprint of all that answers depend on beside skill and prompts.
     pub environment: ContentHash,
+    /// What judge and writer are asked.
+    pub templates: Templates,
+    /// Made when it is first needed.
+    leaks: OnceLock<LeakIndex>,
 }
 
 /// Why a workspace cannot be worked with.
@@ -52,6 +59,9 @@ pub enum SessionError {
     /// Versions.
     #[error(transparent)]
     Versions(#[from] VersionsError),
+    /// The workspace's own judge or writer templates.
+    #[error(transparent)]
+    Templates(#[from] TemplatesError),
     /// Skills or prompts that the agent cannot use.
     #[error(transparent)]
     Texts(#[from] AgentTextError),
@@ -73,6 +83,7 @@ impl Fault for SessionError {
             Self::Data(error) => error.class(),
             Self::Models(error) => error.class(),
             Self::Versions(error) => error.class(),
+            Self::Templates(error) => error.class(),
             Self::Texts(error) => error.class(),
             Self::Truth { .. } => ExitClass::Data,
         }
@@ -85,6 +96,7 @@ impl Fault for SessionError {
             Self::Data(error) => error.code(),
             Self::Models(error) => error.code(),
             Self::Versions(error) => error.code(),
+            Self::Templates(error) => error.code(),
             Self::Texts(error) => error.code(),
             Self::Truth { .. } => "sim.truth",
         }
@@ -97,6 +109,7 @@ impl Fault for SessionError {
             Self::Data(error) => error.hint(),
             Self::Models(error) => error.hint(),
             Self::Versions(error) => error.hint(),
+            Self::Templates(error) => error.hint(),
             Self::Texts(error) => error.hint(),
             Self::Truth { .. } => Some(
                 "the simulated model knows generated worlds only: make one with 'trm init DIR --example', \
@@ -114,7 +127,7 @@ impl Fault for SessionError {
             Self::Models(error) => error.problems(),
             Self::Versions(error) => error.problems(),
             Self::Texts(error) => error.problems(),
-            Self::Truth { .. } => &[],
+            Self::Templates(_) | Self::Truth { .. } => &[],
         }
     }
 }
@@ -126,6 +139,7 @@ impl Session {
     /// [`SessionError`]; no endpoint is contacted yet.
     pub async fn open(workspace: Workspace, loaded: Loaded, spent: (Money, u64)) -> Result<Self, SessionError> {
         let Loaded { config, secrets, .. } = loaded;
+        let templates = Templates::load(&workspace.templates())?;
         let store = Store::open(workspace.store(), &OpenOptions::default())?;
         let questions = Arc::new(load_questions(&workspace.questions(&config))?);
         let trees = Arc::new(TreeSet::new(workspace.videos(&config)));
@@ -158,7 +172,7 @@ impl Session {
             stop: StopSignal::default(),
             hub,
         };
-        Ok(Self { workspace, config, questions, bench, environment })
+        Ok(Self { workspace, config, questions, bench, environment, templates, leaks: OnceLock::new() })
     }
 
     /// The texts of a version pair.
@@ -170,6 +184,15 @@ impl Session {
         let skills = VersionedSkills::load(&snapshot, versions.skills)?;
         let prompts = VersionedPrompts::load(&snapshot, versions.prompts)?;
         Ok(Arc::new(AgentTexts::load(&skills, &prompts)?))
+    }
+
+    /// All questions and options, which no skill or prompt may quote; empty if `edits.leak_lint` is off.
+    #[must_use]
+    pub fn leaks(&self) -> &LeakIndex {
+        self.leaks.get_or_init(|| match self.config.edits.leak_lint {
+            true => LeakIndex::new(&self.questions.questions),
+            false => LeakIndex::default(),
+        })
     }
 
     /// What a run row keeps of this configuration.

@@ -55,6 +55,7 @@ impl World {
             run_log: &self.log,
             skills: &self.skills,
             prompts: &prompts,
+            progress: None,
         };
         run_diagnosis(input, settings).await
     }

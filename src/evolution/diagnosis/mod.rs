@@ -24,4 +24,4 @@ pub use attribution::attribute;
 pub use judge::JudgeCost;
 pub use packs::{merge_system_packs, merge_tool_packs};
 pub(in crate::evolution) use rules::share;
-pub use run::{DiagnosisInput, DiagnosisResult, DiagnosisSettings, run_diagnosis};
+pub use run::{DiagnosisInput, DiagnosisResult, DiagnosisSettings, OnProgress, run_diagnosis};

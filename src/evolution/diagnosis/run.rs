@@ -38,7 +38,12 @@ pub struct DiagnosisInput<'a> {
     pub skills: &'a dyn SkillStore,
     /// What the judge is asked.
     pub prompts: &'a DiagnosePrompts,
+    /// Told how many questions of how many have been through stage 1, whenever that changes.
+    pub progress: Option<&'a OnProgress<'a>>,
 }
+
+/// Sees how a diagnosis gets on; must not block.
+pub type OnProgress<'a> = dyn Fn(usize, usize) + Send + Sync + 'a;
 
 // By hand: the ports are trait objects.
 impl fmt::Debug for DiagnosisInput<'_> {
@@ -118,7 +123,7 @@ pub async fn run_diagnosis(
         prompts: input.prompts,
         max_block_chars: settings.max_block_chars,
     };
-    let mut metrics = stage_one(&stage, &answered, settings.concurrency).await?;
+    let mut metrics = stage_one(&stage, &answered, settings.concurrency, input.progress).await?;
     classify_reasoning_failures(&stage, &answered, &mut metrics).await?;
     let diagnosed: Vec<Diagnosed<'_>> = metrics.iter().zip(&answered).collect();
     Ok(DiagnosisResult {
@@ -229,14 +234,21 @@ async fn stage_one(
     stage: &StageOne<'_>,
     answered: &[Answered<'_>],
     concurrency: usize,
+    progress: Option<&OnProgress<'_>>,
 ) -> Result<Vec<QuestionMetrics>, EvolutionError> {
+    let tell = |done: usize| progress.into_iter().for_each(|tell| tell(done, answered.len()));
+    tell(0);
     let calls: Vec<_> = answered
         .iter()
         .enumerate()
         .map(|(place, one)| async move { diagnose_question(stage, one).await.map(|metrics| (place, metrics)) })
         .collect();
-    let mut found: Vec<(usize, QuestionMetrics)> =
-        stream::iter(calls).buffer_unordered(concurrency).try_collect().await?;
+    let mut found: Vec<(usize, QuestionMetrics)> = Vec::with_capacity(answered.len());
+    let mut running = stream::iter(calls).buffer_unordered(concurrency);
+    while let Some(diagnosed) = running.try_next().await? {
+        found.push(diagnosed);
+        tell(found.len());
+    }
     found.sort_by_key(|(place, _)| *place);
     Ok(found.into_iter().map(|(_, metrics)| metrics).collect())
 }

@@ -1,4 +1,4 @@
-//! The two bundles of templates.
+//! The bundles of templates.
 
 use std::collections::BTreeMap;
 
@@ -78,6 +78,13 @@ bundle! {
     evolve_rank: ["edits", "budget"] + ["target", "text"];
     /// How the appendix is shortened; the notes follow in a message of their own.
     consolidate_system: [] + ["max_notes", "max_chars"];
+}
+
+bundle! {
+    /// What the writer is asked about the momentum of a skill.
+    MomentumPrompts, MOMENTUM_TEMPLATE_NAMES,
+    /// Guidance from the comparison of the skills of an epoch's start and end.
+    momentum: ["skill", "comparison", "previous"] + ["file", "max_chars"];
 }
 
 #[cfg(test)]

@@ -241,7 +241,7 @@ impl<'a> Work<'a> {
         let prediction = add_answer(&mut batch, &place, &question, chosen, &samples);
         let calls = self.bench.sink.take(&self.place.phase_run, question.question_id.as_str());
         let group = plan.phase.to_string();
-        add_calls(&mut batch, &plan.run, plan.scope, &group, question.question_id.as_str(), &calls);
+        add_calls(&mut batch, &plan.run, plan.scope, &group, (question.question_id.as_str(), 0), &calls);
         self.bench.store.write(batch).await?;
         self.tally.add(prediction.outcome);
         self.answers.insert(question.question_id, prediction);
@@ -259,7 +259,7 @@ impl<'a> Work<'a> {
         let mut batch = Batch::new();
         for (item, calls) in self.bench.sink.take_phase(&self.place.phase_run) {
             let group = self.plan.phase.to_string();
-            add_calls(&mut batch, &self.plan.run, self.plan.scope, &group, &item, &calls);
+            add_calls(&mut batch, &self.plan.run, self.plan.scope, &group, (&item, 0), &calls);
         }
         if batch.is_empty() { Ok(()) } else { self.bench.store.write(batch).await }
     }

@@ -146,12 +146,18 @@ fn trace_span(sample: u32, span: &Span) -> TraceSpan {
     }
 }
 
-/// Adds call records to the batch: one row each, in order, and the totals they add to.
-pub(super) fn add_calls(batch: &mut Batch, run: &RunId, scope: Scope, group: &str, item: &str, calls: &[CallRecord]) {
+/// Adds call records of an item to the batch: one row each, in order, numbered from `first`, and the totals they add to.
+pub(in crate::harness) fn add_calls(
+    batch: &mut Batch,
+    run: &RunId,
+    scope: Scope,
+    group: &str,
+    (item, first): (&str, u32),
+    calls: &[CallRecord],
+) {
     let mut totals: BTreeMap<crate::domain::Role, UsageTotals> = BTreeMap::new();
-    for (index, record) in calls.iter().enumerate() {
-        let key =
-            CallKey { group: group.to_owned(), item: item.to_owned(), index: u32::try_from(index).unwrap_or(u32::MAX) };
+    for (index, record) in (first..).zip(calls) {
+        let key = CallKey { group: group.to_owned(), item: item.to_owned(), index };
         let row = call(record);
         totals.entry(record.role).or_default().add(&usage_of(record, &row));
         batch.put(run, scope, &key, &row);

@@ -10,7 +10,7 @@ mod tally;
 
 pub(crate) use answers::now_ms;
 pub use answers::{InferenceError, answer_all};
-pub(super) use convert::read_by;
+pub(super) use convert::{add_calls, read_by};
 pub use guard::{GuardBreach, check_guard};
 pub use plan::{AnswerPlan, Answered, Bench};
 pub use sink::StoreSink;

@@ -28,8 +28,7 @@ pub(super) fn proposal(asked: &Asked<'_>, truth: &SimTruth, rates: &WriterRates)
     if asked.wants("edits") {
         let budget = number_after(&asked.text, "At most ").unwrap_or(1).max(1);
         let sentences = sentences(asked, truth, rates, budget, &mut dice);
-        let is_tool = asked.text.contains("`extract` as it is");
-        let edits: Vec<Value> = sentences.iter().map(|sentence| edit(sentence, is_tool)).collect();
+        let edits: Vec<Value> = sentences.iter().map(|sentence| edit(sentence, is_tool(asked))).collect();
         return Some(json!({"edits": edits}));
     }
     if asked.wants("selected") {
@@ -40,7 +39,7 @@ pub(super) fn proposal(asked: &Asked<'_>, truth: &SimTruth, rates: &WriterRates)
         return Some(json!({"notes": shorter_notes(asked)}));
     }
     if asked.wants("guidance") {
-        return Some(json!({"guidance": guidance(asked, &mut dice)}));
+        return Some(json!({"guidance": guidance(asked, truth, rates, &mut dice)}));
     }
     if asked.wants("content") {
         return Some(json!({"content": rewrite(asked)}));
@@ -83,22 +82,34 @@ fn sentences(
 /// The strategies that the shown failures need and the text lacks; those of the whole task type if no failure is known.
 fn missing(asked: &Asked<'_>, truth: &SimTruth, current: &str) -> Vec<Strategy> {
     let described = strategies_in(current);
-    let failures = asked.blocks().get(1).copied().unwrap_or_default();
+    let lacking = |strategy: &Strategy| !described.contains(strategy);
+    // Skills are shown in one block, a tool's prompts in two, and the system prompt is followed by its patterns.
+    let place = if asked.text.contains("The system prompt as it is") || is_tool(asked) { 2 } else { 1 };
+    let failures = asked.blocks().get(place).copied().unwrap_or_default();
+    let needed: Vec<Strategy> = needed_by(truth, failures).into_iter().filter(lacking).collect();
+    if !needed.is_empty() {
+        return needed;
+    }
+    let of_type = truth.task_types().into_iter().filter(|task_type| asked.text.contains(task_type.as_str()));
+    let all: BTreeSet<Strategy> = of_type.flat_map(|task_type| truth.strategies_of(task_type)).collect();
+    all.into_iter().filter(lacking).collect()
+}
+
+/// The strategies that the questions of a text need, the most needed first.
+fn needed_by(truth: &SimTruth, text: &str) -> Vec<Strategy> {
     let mut needed: Vec<(usize, Strategy)> = Vec::new();
-    for strategy in truth.all_in(failures).into_iter().flat_map(|known| known.strategies.iter()) {
+    for strategy in truth.all_in(text).into_iter().flat_map(|known| known.strategies.iter()) {
         match needed.iter_mut().find(|(_, known)| known == strategy) {
             Some((count, _)) => *count += 1,
             None => needed.push((1, *strategy)),
         }
     }
-    needed.retain(|(_, strategy)| !described.contains(strategy));
     needed.sort_by(|(a_count, a), (b_count, b)| b_count.cmp(a_count).then(a.cmp(b)));
-    if !needed.is_empty() {
-        return needed.into_iter().map(|(_, strategy)| strategy).collect();
-    }
-    let of_type = truth.task_types().into_iter().filter(|task_type| asked.text.contains(task_type.as_str()));
-    let all: BTreeSet<Strategy> = of_type.flat_map(|task_type| truth.strategies_of(task_type)).collect();
-    all.into_iter().filter(|strategy| !described.contains(strategy)).collect()
+    needed.into_iter().map(|(_, strategy)| strategy).collect()
+}
+
+fn is_tool(asked: &Asked<'_>) -> bool {
+    asked.text.contains("`extract` as it is")
 }
 
 fn edit(sentence: &str, is_tool: bool) -> Value {
@@ -129,16 +140,25 @@ fn shorter_notes(asked: &Asked<'_>) -> Vec<String> {
     distinct
 }
 
-/// Guidance of the slow update: mostly a reminder of what the skill already says, sometimes harmful.
-fn guidance(asked: &Asked<'_>, dice: &mut SeedRng) -> String {
-    if chance(dice, 0.1) {
+/// Guidance of the slow update: what the questions that went wrong need and the skill does not say, else a reminder of
+/// what it says. It passes no gate, so that it does harm half as often as an edit.
+fn guidance(asked: &Asked<'_>, truth: &SimTruth, rates: &WriterRates, dice: &mut SeedRng) -> String {
+    if chance(dice, rates.damage / 2.0) {
         let harmful: Vec<&str> = Damage::ALL.iter().flat_map(|damage| damage.sentences().iter().copied()).collect();
         return pick(dice, &harmful).copied().unwrap_or_default().to_owned();
     }
-    let described: BTreeSet<Strategy> = asked.blocks().iter().flat_map(|block| strategies_in(block)).collect();
-    let described: Vec<Strategy> = described.into_iter().collect();
-    let reminder = pick(dice, &described).and_then(|strategy| strategy.canonical().first());
-    reminder.copied().unwrap_or("Keep to the method that has worked so far.").to_owned()
+    let blocks = asked.blocks();
+    let described: Vec<Strategy> = blocks.iter().take(2).flat_map(|block| strategies_in(block)).collect();
+    let comparison = blocks.get(2).copied().unwrap_or_default();
+    // Harm and lasting failure are shown first.
+    let worrying = comparison.split("IMPROVED: ").next().unwrap_or_default();
+    let lacking: Vec<Strategy> =
+        needed_by(truth, worrying).into_iter().filter(|strategy| !described.contains(strategy)).collect();
+    let mut sentences: Vec<&str> = lacking.iter().take(2).filter_map(|s| pick(dice, s.canonical()).copied()).collect();
+    if sentences.is_empty() {
+        sentences.extend(pick(dice, &described).and_then(|strategy| strategy.canonical().first()));
+    }
+    if sentences.is_empty() { "Keep to the method that has worked so far.".to_owned() } else { sentences.join(" ") }
 }
 
 /// The body with the changes in the place of its last paragraph, never longer than before.
@@ -159,9 +179,12 @@ fn rewrite(asked: &Asked<'_>) -> String {
     paragraphs.join("\n\n")
 }
 
-/// The first whole number after a phrase.
+/// The whole number after the last occurrence of a phrase that has one: the texts that are shown come before the rules,
+/// and may use the phrase too.
 fn number_after(text: &str, phrase: &str) -> Option<usize> {
-    let (_, rest) = text.split_once(phrase)?;
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+    text.rmatch_indices(phrase).find_map(|(place, _)| {
+        let rest = text.get(place + phrase.len()..)?;
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    })
 }

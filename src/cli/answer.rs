@@ -3,15 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::progress::Bars;
-use super::runtime::runtime;
+use super::runtime::{runtime, with_interrupt};
 use super::settings::ConfigArgs;
 use super::table::table;
 use super::{CliError, Context};
 use crate::config::{Override, VersionChoice};
 use crate::domain::{ExitClass, Fault, Question, QuestionId, RunId};
 use crate::harness::evaluation::{EvaluationRequest, EvaluationSummary, evaluate};
-use crate::harness::inference::StopSignal;
-use crate::harness::interrupt;
 use crate::harness::intervals::Interval;
 use crate::harness::session::Session;
 use crate::harness::versions::resolve;
@@ -98,22 +96,6 @@ pub(super) fn run(args: &Args, mode: RunMode, context: &mut Context) -> Result<(
         Ok::<_, CliError>(result?)
     })?;
     if context.json() { context.write_json(&summary) } else { show(&summary, context) }
-}
-
-/// Runs the work; the first signal asks it to stop, the second ends the process.
-async fn with_interrupt<T>(stop: &StopSignal, work: impl Future<Output = T>) -> T {
-    let mut work = std::pin::pin!(work);
-    tokio::select! {
-        result = &mut work => result,
-        () = interrupt::requested() => {
-            tracing::warn!("stopping: what is durable stays; press Ctrl-C again to end at once");
-            stop.stop();
-            tokio::select! {
-                result = &mut work => result,
-                () = interrupt::requested() => interrupt::end_now(),
-            }
-        }
-    }
 }
 
 fn request(args: &Args, mode: RunMode, session: &Session) -> Result<EvaluationRequest, CliError> {

@@ -1,6 +1,6 @@
 //! `trm init`: makes a workspace.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{CliError, Context};
 use crate::assets::{default_prompts, default_skills};
@@ -24,14 +24,19 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
         Some(folder) => folder.clone(),
         None => context.directory().to_owned(),
     };
-    let example = if args.example { Some(generate(&WorldSpec::default())?) } else { None };
-    let owned = |texts: Vec<(FileName, &str)>| texts.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
-    let request = InitRequest { skills: owned(default_skills()), prompts: owned(default_prompts()), example };
-    let report = init(&folder, &request)?;
+    let report = make_workspace(&folder, args.example)?;
     if context.json() {
         return context.write_json(&report);
     }
     print(&report, args.example, context)
+}
+
+/// Makes a workspace with the built-in skills and prompts, with the bundled example if wanted.
+pub(super) fn make_workspace(folder: &Path, example: bool) -> Result<InitReport, CliError> {
+    let example = if example { Some(generate(&WorldSpec::default())?) } else { None };
+    let owned = |texts: Vec<(FileName, &str)>| texts.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
+    let request = InitRequest { skills: owned(default_skills()), prompts: owned(default_prompts()), example };
+    Ok(init(folder, &request)?)
 }
 
 fn print(report: &InitReport, example: bool, context: &mut Context) -> Result<(), CliError> {

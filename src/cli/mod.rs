@@ -8,6 +8,7 @@ mod cache;
 mod completions;
 mod config;
 mod context;
+mod demo;
 mod doctor;
 mod export;
 mod gate;
@@ -28,6 +29,8 @@ mod status;
 mod store;
 mod table;
 mod text;
+mod train;
+mod train_view;
 mod tree;
 
 use std::ffi::OsString;
@@ -67,6 +70,10 @@ enum Command {
     Cache(cache::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
+    /// A first result in a minute: make the example workspace and train it, without a key or a network.
+    Demo(demo::Args),
+    /// Train skills and prompts, or go on with an unfinished training.
+    Train(train::Args),
     /// Make a workspace: configuration, store, first skills and prompts.
     Init(init::Args),
     /// Bring questions and video trees into the workspace, checked as a whole.
@@ -121,6 +128,8 @@ fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
     match command {
         Command::Cache(args) => cache::run(args, context),
         Command::Completions(args) => completions::run(args, context),
+        Command::Demo(args) => demo::run(args, context),
+        Command::Train(args) => train::run(args, context),
         Command::Init(args) => init::run(args, context),
         Command::Import(args) => import::run(args, context),
         Command::Tree(args) => tree::run(args, context),

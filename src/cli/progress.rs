@@ -1,12 +1,16 @@
 //! Progress on stderr: a bar on a terminal, a line at intervals elsewhere.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::text::printable;
+use crate::domain::EpochStep;
+use crate::evolution::scheduler::Board;
 use crate::harness::inference::{Report, Tally};
+use crate::harness::training::{TrainEvent, TrainReport};
 
 /// How often a line is written where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(15);
@@ -54,6 +58,35 @@ impl Report for Bars {
         } else if self.is_due(false) {
             tracing::info!("{phase} {}/{} {message}", tally.done, tally.total);
         }
+    }
+}
+
+impl TrainReport for Bars {
+    fn event(&self, event: &TrainEvent) {
+        let line = printable(&event.to_string());
+        if self.terminal {
+            self.bar.println(line);
+        } else {
+            // A reader that closed stderr has chosen not to see it.
+            let _closed_stream = writeln!(std::io::stderr(), "{line}");
+        }
+    }
+
+    fn gates(&self, step: EpochStep, board: &Board) {
+        if !self.terminal {
+            return;
+        }
+        let open = board.types().iter().filter(|run| !run.is_frozen()).count();
+        let units: usize = board.types().iter().map(|run| run.spec().units.len()).sum();
+        let consumed: usize = board.types().iter().map(|run| run.pointer()).sum();
+        self.bar.set_prefix(format!("{step} gate"));
+        self.bar.set_length(units as u64);
+        self.bar.set_position(consumed as u64);
+        self.bar.set_message(format!(
+            "{open} of {} types open, {} arms in flight",
+            board.types().len(),
+            board.in_flight()
+        ));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Diagnosing stored answers with the judge of the session.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -140,9 +141,9 @@ async fn trees_for(
     let reading = tokio::task::spawn_blocking(move || {
         let mut found: BTreeMap<VideoId, Arc<VideoTree>> = BTreeMap::new();
         for (question, video) in selected.into_iter().filter(|(question, _)| judged.contains(question)) {
-            if !found.contains_key(&video) {
-                let stored = trees.get(&video).map_err(|source| KernelError::Video { question, source })?;
-                found.insert(video, Arc::new(stored.tree.clone()));
+            if let Entry::Vacant(place) = found.entry(video) {
+                let stored = trees.get(place.key()).map_err(|source| KernelError::Video { question, source })?;
+                place.insert(Arc::new(stored.tree.clone()));
             }
         }
         Ok(found)

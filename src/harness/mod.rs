@@ -25,5 +25,6 @@ pub mod rescore;
 pub mod run_log;
 pub mod session;
 pub mod templates;
+pub mod training;
 pub mod versions;
 pub mod workspace;

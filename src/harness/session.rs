@@ -20,7 +20,7 @@ use crate::llm::{CallSink, HubParts, LlmError, LlmSettings, ModelHub, Money};
 use crate::sim::model::{SimModel, SimSettings, SimTruth};
 use crate::sim::world::{TRUTH_FILE, Truth};
 use crate::store::rows::VersionPair;
-use crate::store::{OpenOptions, Store, StoreError};
+use crate::store::{OpenOptions, Snapshot, Store, StoreError};
 
 /// An opened workspace.
 #[derive(Debug)]
@@ -214,7 +214,15 @@ impl Session {
 /// # Errors
 /// The store cannot be read.
 pub fn spent_before(store: &Store, run: &RunId) -> Result<(Money, u64), StoreError> {
-    let rows = store.snapshot()?.usage(run)?;
+    spent_of(&store.snapshot()?, run)
+}
+
+/// The same from a snapshot.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn spent_of(snapshot: &Snapshot<'_>, run: &RunId) -> Result<(Money, u64), StoreError> {
+    let rows = snapshot.usage(run)?;
     let usd: f64 = rows.iter().map(|(_, usage)| usage.cost_usd).sum();
     let tokens = rows.iter().map(|(_, usage)| usage.tokens.prompt + usage.tokens.completion).sum();
     Ok((Money::from_usd(usd), tokens))

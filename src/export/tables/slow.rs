@@ -4,10 +4,10 @@ use super::step::{Item, dataset, with_phase};
 use crate::export::column::ColumnType::{Bool, Float64, Label, Text, TextList, UInt32};
 use crate::export::column::{Cell, Column, column, nullable};
 use crate::export::dataset::Dataset;
-use crate::store::rows::{DualMetricEval, EpochReport, HoldoutEval, Momentum, ShadowGate};
+use crate::store::rows::{DualMetricEval, EpochReport, HoldoutEval, Momentum, ProbationSettlement, ShadowGate};
 
 pub(super) fn datasets() -> Vec<Box<dyn Dataset>> {
-    vec![dual_metrics(), shadow_gates(), holdout(), momentum(), epoch_reports()]
+    vec![dual_metrics(), shadow_gates(), holdout(), momentum(), probations(), epoch_reports()]
 }
 
 fn dual_metrics() -> Box<dyn Dataset> {
@@ -79,6 +79,31 @@ fn momentum() -> Box<dyn Dataset> {
         column("stable_success", UInt32, "right twice", |item| Cell::UInt(item.row.stable_success.into())),
     ];
     dataset("momentum", "The momentum of one skill file.", columns)
+}
+
+fn probations() -> Box<dyn Dataset> {
+    let columns: Vec<Column<Item<ProbationSettlement>>> = vec![
+        column("task_type", Label, "the task type", |item| Cell::text(item.key.as_str())),
+        column("outcome", Label, "confirm, hold or rollback", |item| Cell::text(item.row.outcome.name())),
+        column("wins", UInt32, "units that the re-run got right and the snapshot wrong", |item| {
+            Cell::UInt(item.row.wins.into())
+        }),
+        column("losses", UInt32, "units the other way round", |item| Cell::UInt(item.row.losses.into())),
+        column("n", UInt32, "units that could be compared", |item| Cell::UInt(item.row.n.into())),
+        nullable("e_value", Float64, "E(W, L)", |item| Cell::float(Some(item.row.e_value))),
+        nullable("e_swapped", Float64, "E(L, W)", |item| Cell::float(Some(item.row.e_swapped))),
+        column("opened_step", UInt32, "number over the run of the step that opened it", |item| {
+            Cell::UInt(item.row.opened_step.into())
+        }),
+        column("file", Label, "the file on probation", |item| Cell::text(item.row.target_file.as_str())),
+        column("anchor_skills_version", Label, "the last confirmed version", |item| {
+            Cell::owned(item.row.anchor_skills_version.to_string())
+        }),
+        nullable("new_version", Label, "the version that a rollback made", |item| {
+            item.row.new_version.map_or(Cell::Null, |version| Cell::owned(version.to_string()))
+        }),
+    ];
+    dataset("probation_settlements", "What the epoch's re-run says about a skill on probation.", columns)
 }
 
 fn epoch_reports() -> Box<dyn Dataset> {

@@ -7,16 +7,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
-use super::convert::{AnswerPlace, add_answer, add_calls};
+use super::convert::{AnswerPlace, add_calls};
 use super::guard::{GuardBreach, check_guard};
 use super::plan::{AnswerPlan, Answered, Bench};
+use super::single::{Cut, answer_on_task, put_answer};
 use super::tally::{Report, Tally};
-use crate::agent::{
-    Agent, AgentInterrupted, AgentRecord, CallPlace, Outcome as AgentOutcome, VideoEnvironment, answer_question,
-};
+use crate::agent::{Agent, AgentRecord, CallPlace};
 use crate::data::DataError;
 use crate::domain::{ExitClass, Fault, Question, QuestionId};
-use crate::runtime;
 use crate::store::rows::{Heartbeat, Outcome, Prediction};
 use crate::store::{AnswerKey, Batch, StoreError};
 
@@ -136,13 +134,6 @@ struct Work<'a> {
 
 type Finished = (Question, Result<Vec<AgentRecord>, Cut>);
 
-/// Why a question left no record.
-enum Cut {
-    Interrupted(AgentInterrupted),
-    Video(DataError),
-    Panic,
-}
-
 impl<'a> Work<'a> {
     fn begin(bench: &'a Bench, plan: &'a AnswerPlan, report: &'a dyn Report) -> Result<Self, StoreError> {
         let mut tally = Tally::new(plan.questions.len());
@@ -197,27 +188,10 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Starts the work on one question as a task of its own, so that both cores are used.
+    /// Starts the work on one question.
     fn launch(&self, agent: &Agent, question: Question) -> impl Future<Output = Finished> + use<> {
-        let (agent, place) = (agent.clone(), self.place.clone());
-        let (trees, samples) = (Arc::clone(&self.bench.trees), self.bench.samples.max(1));
-        let asked = question.clone();
-        let task = runtime::spawn(async move {
-            let video = asked.video_id.clone();
-            let opened = tokio::task::spawn_blocking(move || {
-                let tree = trees.get(&video)?;
-                Ok(VideoEnvironment::new(Arc::new(tree.tree.clone()), Some(trees.video_dir(&video))))
-            });
-            let environment = opened.await.map_err(|_| Cut::Panic)?.map_err(Cut::Video)?;
-            let mut records = Vec::new();
-            for sample in 0..samples {
-                let place = CallPlace { sample, ..place.clone() };
-                let record = answer_question(&agent, &environment, &asked, &place).await;
-                records.push(record.map_err(Cut::Interrupted)?);
-            }
-            Ok(records)
-        });
-        async move { (question, task.await.unwrap_or(Err(Cut::Panic))) }
+        let work = answer_on_task(self.bench, agent, question.clone(), &self.place);
+        async move { (question, work.await) }
     }
 
     async fn finish(&mut self, (question, result): Finished) -> Result<(), InferenceError> {
@@ -228,7 +202,6 @@ impl<'a> Work<'a> {
             Err(Cut::Video(source)) => return Err(InferenceError::Video { question: question.question_id, source }),
             Err(Cut::Panic) => return Err(InferenceError::Panic(question.question_id)),
         };
-        let Some(chosen) = majority(&samples) else { return Err(InferenceError::Panic(question.question_id)) };
         let (plan, mut batch) = (self.plan, Batch::new());
         batch.label("answer");
         let place = AnswerPlace {
@@ -238,10 +211,10 @@ impl<'a> Work<'a> {
             versions: plan.versions,
             now_ms: now_ms(),
         };
-        let prediction = add_answer(&mut batch, &place, &question, chosen, &samples);
-        let calls = self.bench.sink.take(&self.place.phase_run, question.question_id.as_str());
+        let Some(prediction) = put_answer(&mut batch, self.bench, &place, &question, &samples) else {
+            return Err(InferenceError::Panic(question.question_id));
+        };
         let group = plan.phase.to_string();
-        add_calls(&mut batch, &plan.run, plan.scope, &group, (question.question_id.as_str(), 0), &calls);
         self.bench.store.write(batch).await?;
         self.tally.add(prediction.outcome);
         self.answers.insert(question.question_id, prediction);
@@ -302,19 +275,6 @@ impl<'a> Work<'a> {
         let phase = self.plan.phase.to_string();
         InferenceError::Budget { phase, done: self.answers.len(), total: self.tally.total }
     }
-}
-
-/// The sample whose letter most samples gave (ties: the earliest); technical failures only count if there is nothing else.
-fn majority(samples: &[AgentRecord]) -> Option<&AgentRecord> {
-    let votes = |record: &AgentRecord| {
-        samples.iter().filter(|other| other.outcome != AgentOutcome::Infra && other.answer() == record.answer()).count()
-    };
-    let usable = samples.iter().filter(|record| record.outcome != AgentOutcome::Infra);
-    let best = usable.max_by(|a, b| {
-        let by_letter = a.answer().is_some().cmp(&b.answer().is_some());
-        by_letter.then(votes(a).cmp(&votes(b))).then(b.sample.cmp(&a.sample))
-    });
-    best.or_else(|| samples.first())
 }
 
 /// Milliseconds since 1970.

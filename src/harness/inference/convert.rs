@@ -13,12 +13,12 @@ use crate::store::rows::{
 use crate::store::{AnswerKey, Batch, CallKey, PhaseKey, Scope, SpanKey};
 
 /// Where an answer belongs.
-pub(super) struct AnswerPlace<'a> {
-    pub(super) run: &'a RunId,
-    pub(super) scope: Scope,
-    pub(super) phase: &'a PhaseKey,
-    pub(super) versions: VersionPair,
-    pub(super) now_ms: i64,
+pub(in crate::harness) struct AnswerPlace<'a> {
+    pub(in crate::harness) run: &'a RunId,
+    pub(in crate::harness) scope: Scope,
+    pub(in crate::harness) phase: &'a PhaseKey,
+    pub(in crate::harness) versions: VersionPair,
+    pub(in crate::harness) now_ms: i64,
 }
 
 pub(super) fn outcome(outcome: AgentOutcome) -> Outcome {

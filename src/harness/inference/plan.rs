@@ -38,7 +38,7 @@ pub struct Bench {
 
 impl Bench {
     /// An agent with these texts.
-    pub(super) fn agent(&self, texts: Arc<AgentTexts>) -> Agent {
+    pub(in crate::harness) fn agent(&self, texts: Arc<AgentTexts>) -> Agent {
         let model: Arc<dyn ChatModel> = Arc::clone(&self.hub) as Arc<dyn ChatModel>;
         let embed = self.hub.has(Role::Embed).then(|| Arc::clone(&self.hub) as Arc<dyn EmbedModel>);
         Agent {

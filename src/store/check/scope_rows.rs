@@ -8,8 +8,8 @@ use crate::store::error::StoreError;
 use crate::store::keys::{AnswerKey, Kind, RankKey, RowKey, Scope};
 use crate::store::rows::{
     AnchorCheck, Call, CasePack, DualMetricEval, EpochReport, EvalReport, Evolution, GateEvidence, HoldoutEval,
-    Momentum, ObserveFrameHealth, Outcome, Prediction, Quadrant, QuadrantPair, QuestionMetrics, ScopeMark, ShadowGate,
-    StepReport, StepRow, TraceSpan, ValidationFlags, VersionKind, VersionPair,
+    Momentum, ObserveFrameHealth, Outcome, Prediction, ProbationSettlement, Quadrant, QuadrantPair, QuestionMetrics,
+    ScopeMark, ShadowGate, StartState, StepReport, StepRow, TraceSpan, ValidationFlags, VersionKind, VersionPair,
 };
 use crate::store::snapshot::{RawStepKey, Snapshot};
 
@@ -157,6 +157,15 @@ impl ScopeRows {
                 [row.best, row.start, row.evaluated, row.end].into_iter().for_each(|pair| self.names(kind, pair));
             }
             Kind::EvalReport => self.names(kind, at.read::<EvalReport>()?.1.versions),
+            Kind::StartState => {
+                let ((), row) = at.read::<StartState>()?;
+                [row.current, row.best].into_iter().for_each(|pair| self.names(kind, pair));
+            }
+            Kind::ProbationSettlement => {
+                let (_, row) = at.read::<ProbationSettlement>()?;
+                self.versions.push((VersionKind::Skills, row.anchor_skills_version, kind.to_string()));
+                self.versions.extend(row.new_version.map(|new| (VersionKind::Skills, new, kind.to_string())));
+            }
         }
         Ok(())
     }

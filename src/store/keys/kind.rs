@@ -76,6 +76,10 @@ kinds! {
     EpochReport = 18, "epoch_report";
     /// The summary of an evaluation over a question set.
     EvalReport = 19, "eval_report";
+    /// The training state that a step began with, so that it can be run again.
+    StartState = 20, "start_state";
+    /// What the epoch's re-run says about a skill on probation.
+    ProbationSettlement = 21, "probation_settlement";
 }
 
 impl Kind {

@@ -21,12 +21,13 @@ pub use health::{AnchorCheck, ObserveFrameHealth, ValidationFlags};
 pub use run::{MadeBy, Run, RunEvent, RunMode, RunState};
 pub use slow::{
     DualMetricEval, EpochReport, EvalCounts, EvalReport, ExpectedAnswers, HoldoutEval, Momentum, MomentumStatus,
-    ScopeMark, ShadowGate, SystemToolAction, VersionPair,
+    ProbationOutcome, ProbationSettlement, ScopeMark, ShadowGate, SystemToolAction, VersionPair,
 };
 pub use step_row::StepRow;
 pub(crate) use step_row::{record, record_item, step_row};
 pub use training::{
     BaselineEntry, BaselineKey, Checkpoint, Ladder, LadderEntry, PoolUnit, Pools, Probation, Progress, RejectedEdit,
+    StartState,
 };
 pub use usage::{Heartbeat, Usage, UsageKey};
 pub use version::{Content, Pointer, PointerName, Seed, Version, VersionKind};

@@ -101,6 +101,45 @@ pub struct HoldoutEval {
 step_row!(HoldoutEval, HoldoutEval, PhaseKey);
 
 stored_enum!(
+    /// What the re-run says about a skill on probation.
+    ProbationOutcome, "outcome of a probation" {
+        /// Fresh evidence confirms it: the probation ends.
+        Confirm = "confirm",
+        /// Not enough evidence either way: the probation goes on.
+        Hold = "hold",
+        /// Fresh evidence speaks against it: the file is back at its anchor.
+        Rollback = "rollback",
+    }
+);
+
+/// The settlement of one task type's probation: its snapshot against the epoch's re-run, unit by unit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbationSettlement {
+    /// What follows.
+    pub outcome: ProbationOutcome,
+    /// Units that the re-run got right and the snapshot wrong.
+    pub wins: u32,
+    /// Units the other way round.
+    pub losses: u32,
+    /// Units that could be compared.
+    pub n: u32,
+    /// E(W, L): evidence for an improvement.
+    pub e_value: f64,
+    /// E(L, W): evidence for harm.
+    pub e_swapped: f64,
+    /// Number over the run of the step that opened the probation.
+    pub opened_step: u32,
+    /// The file on probation.
+    pub target_file: FileName,
+    /// The last confirmed version.
+    pub anchor_skills_version: VersionName,
+    /// The version that a rollback made.
+    pub new_version: Option<VersionName>,
+}
+
+step_row!(ProbationSettlement, ProbationSettlement, TaskType);
+
+stored_enum!(
     /// How a momentum update ended.
     MomentumStatus, "status of a momentum update" {
         /// New guidance.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::record;
 use super::run::MadeBy;
+use super::slow::VersionPair;
+use super::{record, step_row};
 use crate::domain::{ContentHash, EpochStep, FileName, QuestionId, RunId, TaskType, UnitId, VersionName};
 use crate::store::codec::Form;
 
@@ -121,6 +122,21 @@ pub struct Checkpoint {
 }
 
 record!(Checkpoint, "checkpoint", FORM = Form::Zstd);
+
+/// What a step began with: it can be run again from here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StartState {
+    /// The training state.
+    pub state: Checkpoint,
+    /// What `current` named.
+    pub current: VersionPair,
+    /// What `best` named.
+    pub best: VersionPair,
+    /// The validation accuracy of `best`.
+    pub best_val_acc: Option<f64>,
+}
+
+step_row!(StartState, StartState, (), FORM = Form::Zstd);
 
 /// A unit of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,9 @@ mod completions;
 mod config;
 mod context;
 mod demo;
+mod diagnose;
 mod doctor;
+mod evolve;
 mod export;
 mod gate;
 mod import;
@@ -28,6 +30,7 @@ mod skills;
 mod status;
 mod store;
 mod table;
+mod task_types;
 mod text;
 mod train;
 mod train_view;
@@ -94,6 +97,10 @@ enum Command {
     Infer(answer::Args),
     /// Evaluate a version pair on the questions.
     Eval(answer::Args),
+    /// Why answers of a run are wrong: a judge looks at each, and cases are chosen to learn from.
+    Diagnose(diagnose::Args),
+    /// Let the writer propose a candidate for one skill, to look at; changes no version.
+    Evolve(evolve::Args),
     /// Read stored answers again with the rules of this program, without any call.
     Rescore(rescore::Args),
     /// Where the run is: progress, rate, spend, waits.
@@ -140,6 +147,8 @@ fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
         Command::Store(args) => store::run(args, context),
         Command::Infer(args) => answer::run(args, RunMode::Infer, context),
         Command::Eval(args) => answer::run(args, RunMode::Eval, context),
+        Command::Diagnose(args) => diagnose::run(args, context),
+        Command::Evolve(args) => evolve::run(args, context),
         Command::Rescore(args) => rescore::run(args, context),
         Command::Status(args) => status::run(args, context),
         Command::Inspect(args) => inspect::run(args, context),

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::text::printable;
 use crate::domain::EpochStep;
 use crate::evolution::scheduler::Board;
+use crate::harness::diagnosing::DiagnoseProgress;
 use crate::harness::inference::{Report, Tally};
 use crate::harness::training::{TrainEvent, TrainReport};
 
@@ -16,6 +17,7 @@ use crate::harness::training::{TrainEvent, TrainReport};
 const LINE_EVERY: Duration = Duration::from_secs(15);
 
 /// The progress of a phase.
+#[derive(Debug)]
 pub(super) struct Bars {
     bar: ProgressBar,
     terminal: bool,
@@ -57,6 +59,21 @@ impl Report for Bars {
             self.bar.set_message(message);
         } else if self.is_due(false) {
             tracing::info!("{phase} {}/{} {message}", tally.done, tally.total);
+        }
+    }
+}
+
+impl DiagnoseProgress for Bars {
+    fn update(&self, activity: &str, done: usize, total: usize, waiting: Option<&str>) {
+        let message = waiting.unwrap_or_default();
+        if self.terminal {
+            self.bar.set_prefix(activity.to_owned());
+            self.bar.set_length(total as u64);
+            self.bar.set_position(done as u64);
+            self.bar.set_message(message.to_owned());
+        } else if total > 0 && self.is_due(false) {
+            // A reader that closed stderr has chosen not to see it.
+            let _closed_stream = writeln!(std::io::stderr(), "{activity} {done}/{total} {message}");
         }
     }
 }

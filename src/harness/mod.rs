@@ -1,13 +1,17 @@
 //! Orchestration: workspace, versions, pools, batches, training, slow update.
 
+pub mod answered_phase;
 mod attended;
 pub mod batching;
 pub mod correctness;
 pub mod diagnosing;
+pub mod diagnosis_report;
 mod diagnosis_rows;
+pub mod diagnosis_run;
 pub mod doctor;
 pub mod evaluation;
 mod evolution_rows;
+pub mod evolution_run;
 pub mod evolving;
 pub mod gate_eval;
 pub mod gate_executor;

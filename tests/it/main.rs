@@ -15,6 +15,7 @@ mod config;
 mod config_canary;
 mod data_properties;
 mod data_support;
+mod diagnose_cli;
 mod diagnosis;
 mod diagnosis_support;
 mod docs;

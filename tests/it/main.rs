@@ -59,6 +59,11 @@ mod store_processes;
 mod store_sample;
 mod store_support;
 mod support;
+mod train;
+#[cfg(feature = "failpoints")]
+mod train_failpoints;
+mod train_support;
+mod train_validity;
 mod tree_rules;
 mod workspace;
 mod world;

@@ -19,7 +19,7 @@ use crate::harness::gate_policy::launch_policy;
 use crate::harness::inference::{AnswerPlace, Cut, InferenceError, add_calls, answer_on_task, now_ms, put_answer};
 use crate::harness::session::SessionError;
 use crate::harness::versions::{DEFAULT_SKILL, FileSet, VersionedPrompts, VersionedSkills, skill_fields};
-use crate::store::rows::{BaselineEntry, BaselineKey, GateEvidence, Heartbeat, VersionPair};
+use crate::store::rows::{BaselineEntry, BaselineKey, GateEvidence, Heartbeat, MadeBy, VersionPair};
 use crate::store::{Batch, PhaseKey, Scope};
 
 /// How often the sign of life is written while gates run.
@@ -128,7 +128,7 @@ impl<'a> StepArms<'a> {
 
     /// Specs and what the baseline cache knows about their units.
     fn inputs(&self, plans: &BTreeMap<TaskType, Plan>) -> Result<Vec<GateInput>, TrainError> {
-        let mut consumed = Consumed { trainer: self.trainer, seen: BTreeMap::new() };
+        let mut consumed = Consumed { trainer: self.trainer, scope: self.scope, seen: BTreeMap::new() };
         let mut inputs = Vec::new();
         for (task_type, plan) in plans {
             let Plan::Candidate(candidate) = plan else { continue };
@@ -305,6 +305,8 @@ fn answer_of(samples: &[AgentRecord]) -> Answer {
 /// took them would decide by timing as well. What a verdict consumed is the same for every concurrency and every crash.
 struct Consumed<'a> {
     trainer: &'a Trainer<'a>,
+    /// The step that asks.
+    scope: Scope,
     /// Consumed units with a fresh base answer, by run and scope and type.
     seen: BTreeMap<(crate::domain::RunId, Scope), BTreeSet<(TaskType, UnitId)>>,
 }
@@ -313,7 +315,9 @@ impl Consumed<'_> {
     fn base_answer(&mut self, key: &BaselineKey) -> Result<Option<bool>, TrainError> {
         let snapshot = self.trainer.snapshot()?;
         let Some(entry) = snapshot.baseline(key)? else { return Ok(None) };
-        let Some(by) = entry.answered_by else { return Ok(None) };
+        // What a step that comes later answered is no past of this one, which may be running again.
+        let earlier = |by: &MadeBy| by.run != self.trainer.run || by.scope < self.scope;
+        let Some(by) = entry.answered_by.filter(earlier) else { return Ok(None) };
         let place = (by.run, by.scope);
         if !self.seen.contains_key(&place) {
             let rows = snapshot.rows::<GateEvidence>(&place.0, place.1)?;

@@ -67,8 +67,13 @@ async fn begin_step(
     mark: &ScopeMark,
 ) -> Result<(), TrainError> {
     let best = trainer.pointer(PointerName::Best)?;
-    let row =
-        StartState { state: start.clone(), current: mark.versions, best: best.versions, best_val_acc: best.val_acc };
+    let row = StartState {
+        state: start.clone(),
+        current: mark.versions,
+        best: best.versions,
+        best_val_acc: best.val_acc,
+        ladders: trainer.snapshot()?.ladders(&trainer.run)?,
+    };
     let mut batch = Batch::new();
     batch.label("begin step").delete_scope(&trainer.run, scope);
     batch.put(&trainer.run, scope, &(), mark);
@@ -174,6 +179,9 @@ pub(super) async fn rewind(
     let current = trainer.moved(scope, start.current, None);
     batch.put_pointer(PointerName::Current, &current);
     batch.put_pointer(PointerName::Best, &trainer.moved(scope, start.best, start.best_val_acc));
+    for (task_type, ladder) in &start.ladders {
+        batch.put_ladder(run, task_type, ladder);
+    }
     batch.put_checkpoint(run, &start.state);
     if let Some(mut row) = snapshot.run(run)? {
         row.state = RunState::Unfinished;

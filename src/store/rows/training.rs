@@ -134,6 +134,8 @@ pub struct StartState {
     pub best: VersionPair,
     /// The validation accuracy of `best`.
     pub best_val_acc: Option<f64>,
+    /// The ladders.
+    pub ladders: BTreeMap<TaskType, Ladder>,
 }
 
 step_row!(StartState, StartState, (), FORM = Form::Zstd);

@@ -182,7 +182,7 @@ fn show_packs(report: &DiagnosisReport, context: &mut Context) -> Result<(), Cli
 /// One line about what judge or writer have cost in a run.
 pub(super) fn show_cost(who: &str, cost: &KernelCost, context: &mut Context) -> Result<(), CliError> {
     context.line(format_args!(
-        "{who}: {} calls ({} from the cache), {} tokens read, {} written, ${:.4}",
+        "{who} calls: {} ({} from the cache), {} tokens read, {} written, ${:.4}",
         cost.calls, cost.cached_calls, cost.prompt_tokens, cost.completion_tokens, cost.cost_usd
     ))
 }

@@ -101,7 +101,7 @@ fn show(report: &EvolveReport, args: &Args, context: &mut Context) -> Result<(),
         context.line(format_args!("attempt {} failed: {}", place + 1, printable(problem)))?;
     }
     if !report.edits.is_empty() {
-        context.line(format_args!("{} edits proposed, at most {}:", report.proposed, report.edit_budget))?;
+        context.line(format_args!("edits proposed: {}, allowed: {}", report.proposed, report.edit_budget))?;
     }
     for edit in &report.edits {
         let text = if edit.content.is_empty() { &edit.target } else { &edit.content };

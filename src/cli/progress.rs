@@ -73,7 +73,8 @@ impl DiagnoseProgress for Bars {
             self.bar.set_message(message.to_owned());
         } else if total > 0 && self.is_due(false) {
             // A reader that closed stderr has chosen not to see it.
-            let _closed_stream = writeln!(std::io::stderr(), "{activity} {done}/{total} {message}");
+            let _closed_stream =
+                writeln!(std::io::stderr(), "{}", format!("{activity} {done}/{total} {message}").trim_end());
         }
     }
 }

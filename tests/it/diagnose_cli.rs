@@ -92,7 +92,9 @@ fn answers_are_diagnosed_into_a_run_of_their_own() {
     run(&demo, &["store", "check"]).success();
 
     let text = stdout(&run(&demo, &["diagnose", "--run", "answers"]).success());
-    for shown in ["what went wrong", "DEFECTS", "COMPLETENESS", "CASE PACK", "behaviour across task types", "judge: "] {
+    for shown in
+        ["what went wrong", "DEFECTS", "COMPLETENESS", "CASE PACK", "behaviour across task types", "judge calls: "]
+    {
         assert!(text.contains(shown), "{shown} is missing:\n{text}");
     }
     let wrong_only = json(&demo, &["diagnose", "--run", "answers", "--only-incorrect"]);
@@ -121,7 +123,7 @@ fn a_candidate_is_shown_and_no_version_is_changed() {
     let slug = task_type.to_lowercase().replace(' ', "-");
     let by_diagnosis = report["run_id"].as_str().unwrap();
     let text = stdout(&run(&demo, &["evolve", "--run", by_diagnosis, "--task-type", &slug]).success());
-    for shown in ["edits proposed", "applied", "+++ candidate/", "writer: ", "no version was changed"] {
+    for shown in ["edits proposed: ", "applied", "+++ candidate/", "writer calls: ", "no version was changed"] {
         assert!(text.contains(shown), "{shown} is missing:\n{text}");
     }
     run(&demo, &["store", "check"]).success();

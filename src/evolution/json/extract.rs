@@ -20,18 +20,20 @@ pub fn extract_object(text: &str) -> Result<Object, JsonError> {
         return Err(JsonError::Empty);
     }
     let answer = after_thinking(text);
-    let found = from_fence(answer).or_else(|| from_braces(answer));
-    match found {
+    // An empty object behind a fence may stand inside a string of the answer: any other object wins.
+    let full = |object: &Object| !object.is_empty();
+    let found = whole(answer).or_else(|| from_fence(answer).filter(full)).or_else(|| from_braces(answer));
+    match found.or_else(|| from_fence(answer)) {
         Some(object) => Ok(object),
         None => repair_object(answer),
     }
 }
 
-/// Fenced block → whole text, both strict. For writers: a guess at a text that will be trained on is worth nothing.
+/// Whole text → fenced block, both strict. For writers: a guess at a text that will be trained on is worth nothing.
 #[must_use]
 pub fn writer_object(text: &str) -> Option<Object> {
     let answer = after_thinking(text);
-    from_fence(answer).or_else(|| object(serde_json::from_str(answer.trim()).ok()?))
+    whole(answer).or_else(|| from_fence(answer))
 }
 
 /// Strict → repair. For JSON text that was stored: tool arguments, metric fields.
@@ -42,6 +44,16 @@ pub fn stored_object(text: &str) -> Option<Object> {
         Ok(value) => object(value),
         Err(_) => repair_object(text).ok(),
     }
+}
+
+/// The text if it is one valid object and nothing else.
+fn whole(text: &str) -> Option<Object> {
+    let text = text.trim();
+    // Most replies with prose do not get as far as the parser.
+    if !(text.starts_with('{') && text.ends_with('}')) {
+        return None;
+    }
+    object(serde_json::from_str(text).ok()?)
 }
 
 /// The text after the last `</think>`, if an opening brace follows it; else all of it.
@@ -127,6 +139,17 @@ mod tests {
     fn a_fence_inside_a_string_does_not_end_the_object() {
         let text = "```json\n{\"content\": \"run\\n```\\nls\\n```\\nthen\", \"b\": [1]}\n```\ntrailing {prose}";
         assert_eq!(extracted(text), json!({"content": "run\n```\nls\n```\nthen", "b": [1]}));
+    }
+
+    #[test]
+    fn a_fence_before_an_object_inside_a_string_is_part_of_that_string() {
+        let text = "{\"content\": \"reply with ```{}``` or ```json {} ``` then\"}";
+        let expected = json!({"content": "reply with ```{}``` or ```json {} ``` then"});
+        assert_eq!(extracted(text), expected);
+        assert_eq!(writer_object(text).map(Value::Object), Some(expected.clone()));
+        assert_eq!(extracted(&format!("Here it is: {text}")), expected);
+        assert_eq!(extracted(&format!("```json\n{text}\n```")), expected);
+        assert_eq!(extracted("```json\n{}\n```"), json!({}), "nothing else is there");
     }
 
     #[test]

@@ -27,11 +27,17 @@ use trm::sim::world::{WorldSpec, generate, strategies_in};
 use trm::store::rows::{Call, CasePack, Evolution, QuestionMetrics, RunMode, VersionPair};
 use trm::store::{Batch, PhaseKey, Scope, Target};
 
-/// A workspace with a small generated world: four videos, eight questions of each of the twelve types.
-fn world() -> tempfile::TempDir {
+/// A workspace with a small generated world: so many questions of each of the twelve types, two on a video.
+fn world(questions_per_type: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let spec =
-        WorldSpec { videos: 4, questions_per_type: 8, min_minutes: 10, max_minutes: 14, pair_share: 0.0, seed: 7 };
+    let spec = WorldSpec {
+        videos: questions_per_type.div_ceil(2),
+        questions_per_type,
+        min_minutes: 10,
+        max_minutes: 14,
+        pair_share: 0.0,
+        seed: 7,
+    };
     let owned = |texts: Vec<(FileName, &str)>| texts.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
     let request = InitRequest {
         skills: owned(default_skills()),
@@ -98,7 +104,7 @@ async fn evolved(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_simulated_judge_and_writer_understand_the_templates_that_ship() {
-    let folder = world();
+    let folder = world(8);
     let session = open(folder.path(), &[("sim.judge_garbage", "0"), ("llm.cache.mode", "off")]).await;
     let run = answered(&session).await;
     let result = diagnose(&session, &request(&session, &run)).await.unwrap();
@@ -166,7 +172,7 @@ async fn the_simulated_judge_and_writer_understand_the_templates_that_ship() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_diagnosis_is_stored_and_the_same_at_any_concurrency() {
-    let folder = world();
+    let folder = world(3);
     let session = open(folder.path(), &[("agent.concurrency", "16"), ("llm.cache.mode", "off")]).await;
     let run = answered(&session).await;
     let many = diagnose(&session, &request(&session, &run)).await.unwrap();
@@ -202,7 +208,7 @@ async fn a_diagnosis_is_stored_and_the_same_at_any_concurrency() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_log_answers_for_its_own_phase_only() {
-    let folder = world();
+    let folder = world(3);
     let session = open(folder.path(), &[]).await;
     let run = answered(&session).await;
     let log = StoredRunLog::new(session.bench.store.clone(), run, Scope::Eval, PhaseKey::plain(Phase::Eval));
@@ -220,7 +226,7 @@ async fn a_run_log_answers_for_its_own_phase_only() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn garbage_of_the_judge_degrades_its_questions_and_nothing_else() {
-    let folder = world();
+    let folder = world(3);
     let run_with = async |garbage: &str| {
         let session = open(folder.path(), &[("sim.judge_garbage", garbage), ("llm.cache.mode", "off")]).await;
         let run = answered(&session).await;
@@ -243,7 +249,7 @@ async fn garbage_of_the_judge_degrades_its_questions_and_nothing_else() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dead_judge_or_writer_is_an_error_of_its_endpoint() {
-    let folder = world();
+    let folder = world(3);
     let session = open(folder.path(), &[]).await;
     let run = answered(&session).await;
     let result = diagnose(&session, &request(&session, &run)).await.unwrap();
@@ -276,7 +282,7 @@ async fn a_dead_judge_or_writer_is_an_error_of_its_endpoint() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_and_a_spent_budget_keep_their_own_classes() {
-    let folder = world();
+    let folder = world(3);
     let session = open(folder.path(), &[]).await;
     let run = answered(&session).await;
     session.bench.stop.stop();
@@ -290,7 +296,7 @@ async fn a_stop_and_a_spent_budget_keep_their_own_classes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_simulated_writer_gives_guidance_that_goes_into_the_skill() {
-    let folder = world();
+    let folder = world(3);
     let session = open(folder.path(), &[("sim.writer.damage", "0")]).await;
     answered(&session).await;
     let place = EvolvePlace { run: RunId::new("answers").unwrap(), scope: Scope::Eval };

@@ -62,6 +62,7 @@ mod support;
 mod train;
 #[cfg(feature = "failpoints")]
 mod train_failpoints;
+mod train_rules;
 mod train_support;
 mod train_validity;
 mod tree_rules;

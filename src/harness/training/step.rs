@@ -66,14 +66,7 @@ async fn begin_step(
     scope: Scope,
     mark: &ScopeMark,
 ) -> Result<(), TrainError> {
-    let best = trainer.pointer(PointerName::Best)?;
-    let row = StartState {
-        state: start.clone(),
-        current: mark.versions,
-        best: best.versions,
-        best_val_acc: best.val_acc,
-        ladders: trainer.snapshot()?.ladders(&trainer.run)?,
-    };
+    let row = trainer.start_state(start, mark.versions)?;
     let mut batch = Batch::new();
     batch.label("begin step").delete_scope(&trainer.run, scope);
     batch.put(&trainer.run, scope, &(), mark);

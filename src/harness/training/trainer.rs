@@ -11,7 +11,7 @@ use crate::domain::{Phase, QuestionId, RunId};
 use crate::harness::inference::{AnswerPlan, answer_all, now_ms};
 use crate::harness::session::Session;
 use crate::store::rows::{
-    Checkpoint, ExpectedAnswers, MadeBy, Outcome, Pointer, PointerName, Pools, ScopeMark, VersionPair,
+    Checkpoint, ExpectedAnswers, MadeBy, Outcome, Pointer, PointerName, Pools, ScopeMark, StartState, VersionPair,
 };
 use crate::store::{Batch, PhaseKey, Scope, Snapshot};
 
@@ -114,7 +114,19 @@ impl Trainer<'_> {
         PhaseKey::plain(phase).run_id(&self.run, scope)
     }
 
-    /// The training state, which must exist.
+    /// What a step or a slow update begins with, so that it can be run again and audited.
+    pub(super) fn start_state(&self, state: &Checkpoint, current: VersionPair) -> Result<StartState, TrainError> {
+        let best = self.pointer(PointerName::Best)?;
+        Ok(StartState {
+            state: state.clone(),
+            current,
+            best: best.versions,
+            best_val_acc: best.val_acc,
+            ladders: self.snapshot()?.ladders(&self.run)?,
+        })
+    }
+
+    /// The training state; none before the baseline is done.
     pub(super) fn checkpoint(&self) -> Result<Option<Checkpoint>, TrainError> {
         Ok(self.snapshot()?.checkpoint(&self.run)?)
     }

@@ -76,7 +76,7 @@ kinds! {
     EpochReport = 18, "epoch_report";
     /// The summary of an evaluation over a question set.
     EvalReport = 19, "eval_report";
-    /// The training state that a step began with, so that it can be run again.
+    /// The training state that a step or a slow update began with.
     StartState = 20, "start_state";
     /// What the epoch's re-run says about a skill on probation.
     ProbationSettlement = 21, "probation_settlement";

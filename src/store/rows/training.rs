@@ -123,7 +123,7 @@ pub struct Checkpoint {
 
 record!(Checkpoint, "checkpoint", FORM = Form::Zstd);
 
-/// What a step began with: it can be run again from here.
+/// What a step or a slow update began with: a step can be run again from here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartState {
     /// The training state.

@@ -22,6 +22,7 @@ pub(super) async fn re_run(trainer: &Trainer<'_>, state: &Checkpoint, at: At) ->
     let mut batch = Batch::new();
     let rows = answered(trainer, at.scope(), &phase)?;
     batch.put(&trainer.run, at.scope(), &phase, &eval_report(versions, &rows));
+    batch.put(&trainer.run, at.scope(), &(), &trainer.start_state(state, versions)?);
     let state = settle(trainer, at, state.clone(), mark, batch).await?;
     let best = trainer.pointer(PointerName::Best)?.val_acc;
     trainer.report.event(&TrainEvent::ReRun { epoch: at.epoch, accuracy, best });

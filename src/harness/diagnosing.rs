@@ -105,12 +105,12 @@ pub async fn diagnose(session: &Session, request: &DiagnoseRequest) -> Result<Di
         scope: request.place.calls(activity),
     };
     let on_progress = |done: usize, total: usize| counter.set(done, total);
-    let run_id = run_log.run_id();
+    let (run_id, judge) = (run_log.run_id(), session.kernel_model(Role::Judge));
     let input = DiagnosisInput {
         run_id: &run_id,
         questions: &request.questions,
         trees: &trees,
-        judge: session.bench.hub.as_ref(),
+        judge: &judge,
         run_log: &run_log,
         skills: request.skills.as_ref(),
         prompts: &session.templates.judge,

@@ -7,6 +7,7 @@ use futures::future::try_join_all;
 use super::attended::{Attended, Counter};
 use super::diagnosing::block_chars;
 use super::kernel_error::KernelError;
+use super::reply_form::Formed;
 use super::session::Session;
 use super::versions::{VersionedPrompts, VersionedSkills};
 use crate::config;
@@ -120,7 +121,7 @@ pub async fn write_guidance(
     let what = format!("write the momentum of {file}");
     let attended = writer_work(session, place, "momentum", Some(file.as_str()), what, &counter);
     let context = MomentumContext {
-        writer: session.bench.hub.as_ref(),
+        writer: &parts.writer,
         prompts: &session.templates.momentum,
         leaks: parts.leaks,
         limits: parts.limits,
@@ -148,6 +149,7 @@ fn writer_work<'a>(
 
 /// What a context borrows.
 struct Parts<'a> {
+    writer: Formed<'a>,
     leaks: &'a LeakIndex,
     headings: FrozenHeadings,
     limits: EvolveLimits,
@@ -160,6 +162,7 @@ impl<'a> Parts<'a> {
         let block = block_chars(session.config.llm.role(Role::Evolve));
         let limits = EvolveLimits::default();
         Self {
+            writer: session.kernel_model(Role::Evolve),
             leaks: session.leaks(),
             headings: FrozenHeadings {
                 system: edits.frozen_system_headings.clone(),
@@ -175,7 +178,7 @@ impl<'a> Parts<'a> {
 
     fn context(&'a self, session: &'a Session) -> EvolveContext<'a> {
         EvolveContext {
-            writer: session.bench.hub.as_ref(),
+            writer: &self.writer,
             prompts: &session.templates.writer,
             leaks: self.leaks,
             headings: &self.headings,

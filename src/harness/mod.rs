@@ -25,6 +25,7 @@ pub mod intervals;
 pub mod kernel_error;
 pub mod ladder;
 pub mod pools;
+mod reply_form;
 pub mod rescore;
 pub mod run_log;
 pub mod session;

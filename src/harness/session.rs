@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::evaluation::FrozenConfig;
 use super::inference::{Bench, StopSignal, StoreSink};
 use super::kernel_error::TemplatesError;
+use super::reply_form::{Formed, KernelForms};
 use super::templates::Templates;
 use super::versions::{VersionedPrompts, VersionedSkills, VersionsError};
 use super::workspace::{Workspace, WorkspaceError};
@@ -39,6 +40,8 @@ pub struct Session {
     pub templates: Templates,
     /// Made when it is first needed.
     leaks: OnceLock<LeakIndex>,
+    /// What was found out about the endpoints of judge and writer.
+    forms: KernelForms,
 }
 
 /// Why a workspace cannot be worked with.
@@ -172,7 +175,16 @@ impl Session {
             stop: StopSignal::default(),
             hub,
         };
-        Ok(Self { workspace, config, questions, bench, environment, templates, leaks: OnceLock::new() })
+        Ok(Self {
+            workspace,
+            config,
+            questions,
+            bench,
+            environment,
+            templates,
+            leaks: OnceLock::new(),
+            forms: KernelForms::default(),
+        })
     }
 
     /// The texts of a version pair.
@@ -193,6 +205,11 @@ impl Session {
             true => LeakIndex::new(&self.questions.questions),
             false => LeakIndex::default(),
         })
+    }
+
+    /// The model of the judge or the writer, asked in the form that its endpoint knows.
+    pub(super) fn kernel_model(&self, role: Role) -> Formed<'_> {
+        self.forms.of(role, self.config.llm.role(role), self.bench.hub.as_ref())
     }
 
     /// What a run row keeps of this configuration.

@@ -45,25 +45,20 @@ impl fmt::Debug for Formed<'_> {
 }
 
 impl Formed<'_> {
-    async fn knows_schemas(&self) -> Result<bool, ChatError> {
+    async fn knows_schemas(&self, asking: &CallTag) -> Result<bool, ChatError> {
         match self.setting {
             ReplyForm::JsonSchema => Ok(true),
             // Native calls would add nothing: nothing is called.
             ReplyForm::Text | ReplyForm::Tools => Ok(false),
             // All others wait for the first: every question of a run is asked alike, whatever the order.
-            ReplyForm::Auto => self.by_schema.get_or_try_init(|| self.probe()).await.copied(),
+            ReplyForm::Auto => self.by_schema.get_or_try_init(|| self.probe(asking)).await.copied(),
         }
     }
 
     /// Asks for the smallest object by schema. What cannot be reached is an error, and nothing is remembered.
-    async fn probe(&self) -> Result<bool, ChatError> {
-        let tag = CallTag {
-            phase_run: "probe".to_owned(),
-            phase_path: "probe".to_owned(),
-            item: "reply-form-object".to_owned(),
-            purpose: "probe.reply_form".to_owned(),
-            ..CallTag::default()
-        };
+    async fn probe(&self, asking: &CallTag) -> Result<bool, ChatError> {
+        // It belongs to whoever asks first, so that it is kept and paid for like every other call.
+        let tag = CallTag { purpose: "probe.reply_form".to_owned(), ..asking.clone() };
         let ask = "Reply with one JSON object and nothing else:\n{\"ok\": true}";
         let mut request = ChatRequest::new(self.role, vec![Message::user(ask)], tag);
         let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"],
@@ -100,7 +95,9 @@ fn is_about_the_form(kind: ChatErrorKind) -> bool {
 impl ChatModel for Formed<'_> {
     fn chat(&self, mut request: ChatRequest) -> ChatFuture<'_> {
         Box::pin(async move {
-            if matches!(request.response_format, ResponseFormat::JsonSchema { .. }) && !self.knows_schemas().await? {
+            if matches!(request.response_format, ResponseFormat::JsonSchema { .. })
+                && !self.knows_schemas(&request.tag).await?
+            {
                 request.response_format = ResponseFormat::Text;
             }
             self.model.chat(request).await

@@ -1,10 +1,17 @@
 //! `trm inspect`: what the store knows, for people and as JSON.
 
+mod epoch;
+mod gate;
+mod ladder;
+mod pools;
+mod step;
+mod training;
+
 use jiff::Timestamp;
 
 use super::settings::{ConfigArgs, find_workspace};
 use super::table::table;
-use super::text::printable;
+use super::text::{printable, wrapped};
 use super::{CliError, Context};
 use crate::data::load_questions;
 use crate::domain::{ExitClass, Fault, QuestionId, RunId};
@@ -39,6 +46,16 @@ enum View {
     },
     /// The question set: task types, videos, units.
     Questions(ConfigArgs),
+    /// A step of a training, explained: what was answered, written, decided, and why.
+    Step(step::Args),
+    /// The evidence of a step's gates, unit by unit.
+    Gate(gate::Args),
+    /// In which order the next gates would test units, and what they could reach.
+    Ladder(ladder::Args),
+    /// What a training tests, gates and trains on.
+    Pools(pools::Args),
+    /// The slow update at the end of an epoch.
+    Epoch(epoch::Args),
     /// Model use of a run by role.
     Llm {
         /// The run; the newest one if absent.
@@ -79,6 +96,11 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
             if context.json() { context.write_json(&detail.usage) } else { show_usage(&detail, context) }
         }
         View::Question { id, run, full } => show_question(id, run.as_ref(), *full, context),
+        View::Step(args) => step::run(args, context),
+        View::Gate(args) => gate::run(args, context),
+        View::Ladder(args) => ladder::run(args, context),
+        View::Pools(args) => pools::run(args, context),
+        View::Epoch(args) => epoch::run(args, context),
         View::Questions(config) => show_questions(config, context),
     }
 }
@@ -130,6 +152,9 @@ fn show_run(detail: &RunDetail, context: &mut Context) -> Result<(), CliError> {
         detail.seed,
         time(run.created_ms)
     ))?;
+    if let Some(view) = &detail.training {
+        training::show(view, context)?;
+    }
     let rows = detail.phases.iter().map(|phase| {
         let counted = phase.correct + phase.wrong;
         let accuracy = crate::harness::intervals::share(phase.correct, counted);
@@ -255,4 +280,16 @@ fn show_questions(config: &ConfigArgs, context: &mut Context) -> Result<(), CliE
 
 fn time(milliseconds: i64) -> String {
     Timestamp::from_millisecond(milliseconds).map_or_else(|_| "-".to_owned(), |time| format!("{time:.0}"))
+}
+
+/// A share for a person; a dash for none.
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0))
+}
+
+/// Prose of any length in lines that fit the terminal, each as far from the edge as the first.
+fn say(context: &mut Context, text: impl std::fmt::Display) -> Result<(), CliError> {
+    let text = text.to_string();
+    let words = text.trim_start_matches(' ');
+    context.line(wrapped(words, context.width(), text.len().saturating_sub(words.len())))
 }

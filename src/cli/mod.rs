@@ -19,6 +19,8 @@ mod import_progress;
 mod import_view;
 mod init;
 mod inspect;
+mod place;
+mod plot;
 mod progress;
 mod report;
 mod rescore;

@@ -4,7 +4,7 @@ use super::settings::find_workspace;
 use super::text::printable;
 use super::{CliError, Context};
 use crate::domain::RunId;
-use crate::inspect::{StatusView, status};
+use crate::inspect::{StatusView, TrainingStatus, status};
 use crate::store::StoreReader;
 
 #[derive(Debug, clap::Args)]
@@ -32,11 +32,14 @@ fn show(view: &StatusView, context: &mut Context) -> Result<(), CliError> {
         (false, _) => "not working",
     };
     context.line(format_args!("run {} ({}, {}): {work}", view.run.run_id, view.run.mode, view.run.state))?;
+    if let Some(training) = &view.training {
+        show_training(training, context)?;
+    }
     if let (Some(activity), Some((done, total))) = (&view.activity, view.progress) {
         let scope = view.scope.as_deref().unwrap_or("-");
         context.line(format_args!("{scope} {activity}: {done} of {total}"))?;
     }
-    if let Some(rate) = view.per_minute {
+    if let Some(rate) = view.per_minute.filter(|_| view.working) {
         let eta = view.eta_s.map_or_else(|| "-".to_owned(), |s| format!("{:.0} min", (s / 60.0).ceil()));
         context.line(format_args!("{rate:.0} a minute, {eta} left, {} in flight", view.in_flight.unwrap_or(0)))?;
     }
@@ -57,6 +60,27 @@ fn show(view: &StatusView, context: &mut Context) -> Result<(), CliError> {
             text("failed_tries"),
             text("errors")
         )))?;
+    }
+    Ok(())
+}
+
+fn show_training(training: &TrainingStatus, context: &mut Context) -> Result<(), CliError> {
+    let planned = match training.planned {
+        (Some(epochs), Some(steps)) => format!(" (of {epochs} epochs; steps of this epoch: {steps})"),
+        (Some(epochs), None) => format!(" (of {epochs} epochs)"),
+        (None, _) => String::new(),
+    };
+    context.line(format_args!("training: {}{planned}", training.progress))?;
+    if let Some((skills, prompts)) = &training.best {
+        let accuracy = training.best_val_acc.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0));
+        context.line(format_args!("best so far: skills {skills}, prompts {prompts}, {accuracy} on validation"))?;
+    }
+    if !training.probations.is_empty() {
+        let names: Vec<&str> = training.probations.iter().map(AsRef::as_ref).collect();
+        context.line(printable(&format!("on probation: {}", names.join(", "))))?;
+    }
+    for (task_type, left) in &training.cooldowns {
+        context.line(printable(&format!("resting: {task_type} for {left} more steps")))?;
     }
     Ok(())
 }

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
+use super::training::{TrainingView, training};
 use crate::domain::RunId;
-use crate::store::rows::{Outcome, Prediction, Run, RunEvent, Usage};
+use crate::store::rows::{Outcome, Prediction, Run, RunEvent, RunMode, Usage};
 use crate::store::{AnswerKey, PhaseKey, Scope, Snapshot, StoreError};
 
 /// One run in a list.
@@ -50,6 +51,8 @@ pub struct RunDetail {
     pub usage: Vec<UsageView>,
     /// The result, once finished.
     pub summary: Option<serde_json::Value>,
+    /// Steps, epochs and verdicts, for a training.
+    pub training: Option<TrainingView>,
 }
 
 /// Something that happened to a run.
@@ -131,6 +134,7 @@ pub fn run_detail(snapshot: &Snapshot<'_>, run: &RunId) -> Result<Option<RunDeta
         phases,
         usage: usage(snapshot, run)?,
         summary: row.summary.as_deref().and_then(|text| serde_json::from_str(text).ok()),
+        training: if row.mode == RunMode::Train { Some(training(snapshot, run, &row)?) } else { None },
     }))
 }
 
@@ -181,6 +185,10 @@ fn usage(snapshot: &Snapshot<'_>, run: &RunId) -> Result<Vec<UsageView>, StoreEr
     for (key, row) in snapshot.usage(run)? {
         by_role.entry(key.role).or_default().add(&row);
     }
+    Ok(usage_views(by_role))
+}
+
+pub(super) fn usage_views(by_role: BTreeMap<crate::domain::Role, Usage>) -> Vec<UsageView> {
     let views = by_role.into_iter().map(|(role, usage)| UsageView {
         role: role.name(),
         calls: usage.calls,
@@ -191,5 +199,5 @@ fn usage(snapshot: &Snapshot<'_>, run: &RunId) -> Result<Vec<UsageView>, StoreEr
         completion_tokens: usage.tokens.completion,
         cost_usd: usage.cost_usd,
     });
-    Ok(views.collect())
+    views.collect()
 }

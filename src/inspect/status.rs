@@ -1,9 +1,14 @@
 //! Where the newest run is.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use super::found::config_of;
 use super::run::{RunView, runs};
-use crate::domain::RunId;
+use super::training::progress_words;
+use crate::domain::{RunId, TaskType};
+use crate::store::rows::{PointerName, Progress};
 use crate::store::{Snapshot, StoreError};
 
 /// A heartbeat older than this is a sign that nothing works.
@@ -39,6 +44,29 @@ pub struct StatusView {
     pub cost_usd: Option<f64>,
     /// Roles, endpoints, errors by class, waits, cache, budget.
     pub llm: Option<serde_json::Value>,
+    /// Where a training is.
+    pub training: Option<TrainingStatus>,
+}
+
+/// Where a training is, by its stored state: true also while nothing works on it.
+#[derive(Debug, Clone, Serialize)]
+pub struct TrainingStatus {
+    /// In words.
+    pub progress: String,
+    /// The epoch, from 1; null before the first.
+    pub epoch: Option<u32>,
+    /// The last settled step over the run, from 0.
+    pub global_step: Option<u32>,
+    /// Epochs and steps per epoch that are planned, where they are known.
+    pub planned: (Option<u32>, Option<u32>),
+    /// The best versions of the workspace, skills and prompts.
+    pub best: Option<(String, String)>,
+    /// Their validation accuracy.
+    pub best_val_acc: Option<f64>,
+    /// Task types on probation.
+    pub probations: Vec<TaskType>,
+    /// Resting task types, with the steps left.
+    pub cooldowns: BTreeMap<TaskType, u32>,
 }
 
 /// The status of a run, or of the newest one; none if there is no run. `now_ms` is the time of asking.
@@ -74,8 +102,41 @@ pub fn status(snapshot: &Snapshot<'_>, run: Option<&RunId>, now_ms: i64) -> Resu
         eta_s,
         retries: beat.map(|beat| beat.retries),
         waiting: beat.map(|beat| beat.waiting),
-        cost_usd: beat.map(|beat| beat.cost_usd),
+        cost_usd: beat.map(|beat| beat.cost_usd).or(spent(snapshot, &view)?),
         llm: beat.and_then(|beat| serde_json::from_str(&beat.details).ok()),
+        training: training_status(snapshot, &view)?,
         run: view,
+    }))
+}
+
+/// What all calls of the run cost, for a run without a heartbeat.
+fn spent(snapshot: &Snapshot<'_>, view: &RunView) -> Result<Option<f64>, StoreError> {
+    let Ok(run) = view.run_id.parse::<RunId>() else { return Ok(None) };
+    let rows = snapshot.usage(&run)?;
+    Ok((!rows.is_empty()).then(|| rows.iter().map(|(_, usage)| usage.cost_usd).sum()))
+}
+
+fn training_status(snapshot: &Snapshot<'_>, view: &RunView) -> Result<Option<TrainingStatus>, StoreError> {
+    let Ok(run) = view.run_id.parse::<RunId>() else { return Ok(None) };
+    let Some(state) = snapshot.checkpoint(&run)? else { return Ok(None) };
+    let (epoch, global_step) = match state.progress {
+        Progress::Prepared => (None, None),
+        Progress::InEpoch { step, global_step } => (Some(step.epoch), Some(global_step)),
+        Progress::Slow { epoch, global_step, .. } | Progress::EpochDone { epoch, global_step } => {
+            (Some(epoch), Some(global_step))
+        }
+    };
+    let epochs = snapshot.run(&run)?.and_then(|row| config_of(&run, &row).ok()).map(|config| config.epochs.epochs);
+    let steps = u32::try_from(state.batches.len()).ok().filter(|steps| *steps > 0);
+    let best = snapshot.pointer(PointerName::Best)?;
+    Ok(Some(TrainingStatus {
+        progress: progress_words(state.progress),
+        epoch,
+        global_step,
+        planned: (epochs, steps),
+        best: best.as_ref().map(|best| (best.versions.skills.to_string(), best.versions.prompts.to_string())),
+        best_val_acc: best.and_then(|best| best.val_acc),
+        probations: state.probations.into_keys().collect(),
+        cooldowns: state.gate_cooldown,
     }))
 }

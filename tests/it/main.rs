@@ -36,6 +36,7 @@ mod import_parquet;
 mod import_questions;
 mod import_target;
 mod infer;
+mod inspect_training;
 mod kernel_session;
 mod llm_cache;
 mod llm_cache_cli;

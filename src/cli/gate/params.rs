@@ -2,10 +2,13 @@
 
 use clap::ValueEnum;
 
-use crate::config;
+use super::super::settings::ConfigArgs;
+use super::super::{CliError, Context};
+use crate::config::{self, RunConfig};
 use crate::evolution::gate::{GateError, GateParams};
 use crate::evolution::scheduler::LaunchPolicy;
 use crate::harness::gate_policy::launch_policy;
+use crate::harness::workspace::Workspace;
 
 /// Thresholds that differ from the workspace's or the defaults.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -47,15 +50,24 @@ impl ParamArgs {
     }
 }
 
+/// The configuration of the workspace that the command was started in; none outside of one.
+pub(super) fn workspace_gate(context: &Context) -> Result<Option<RunConfig>, CliError> {
+    // A folder that was named with -C must be a workspace; without it the defaults serve.
+    if !context.has_directory() && Workspace::find(context.directory()).is_err() {
+        return Ok(None);
+    }
+    Ok(Some(ConfigArgs::default().load(context, Vec::new())?.loaded.config))
+}
+
 /// Which arm starts next, on a virtual clock.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct PolicyArgs {
-    /// Which arm starts next.
-    #[arg(long, default_value = "round_robin")]
-    policy: PolicyName,
-    /// With expected_need, start only arms that are needed with at least this probability.
-    #[arg(long, default_value_t = 0.3, value_name = "P", value_parser = parse_share)]
-    need_tau: f64,
+    /// Which arm starts next [default: that of the workspace, else round_robin]
+    #[arg(long)]
+    policy: Option<PolicyName>,
+    /// With expected_need, start only arms that are needed with at least this probability [default: that of the workspace, else 0.3]
+    #[arg(long, value_name = "P", value_parser = parse_share)]
+    need_tau: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -69,13 +81,14 @@ enum PolicyName {
 }
 
 impl PolicyArgs {
-    /// A fresh policy.
-    pub(super) fn policy(&self) -> Box<dyn LaunchPolicy> {
+    /// A fresh policy: each flag, else the base.
+    pub(super) fn policy(&self, base: &config::GateGroup) -> Box<dyn LaunchPolicy> {
         let name = match self.policy {
-            PolicyName::RoundRobin => config::LaunchPolicy::RoundRobin,
-            PolicyName::ExpectedNeed => config::LaunchPolicy::ExpectedNeed,
+            Some(PolicyName::RoundRobin) => config::LaunchPolicy::RoundRobin,
+            Some(PolicyName::ExpectedNeed) => config::LaunchPolicy::ExpectedNeed,
+            None => base.launch_policy,
         };
-        launch_policy(name, self.need_tau)
+        launch_policy(name, self.need_tau.unwrap_or(base.need_tau))
     }
 }
 

@@ -1,36 +1,88 @@
-//! `trm gate replay --evidence FILE`: the audit of exported evidence.
+//! `trm gate replay`: the audit of stored steps and of exported evidence.
 
 use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::super::place::step_alone;
+use super::super::settings::find_workspace;
 use super::super::{CliError, Context};
-use super::params::ParamArgs;
+use super::params::{ParamArgs, workspace_gate};
 use super::read_text;
+use crate::domain::RunId;
 use crate::evolution::gate::{Difference, GateParams, explain_decision};
+use crate::harness::gate_audit::audit_run;
 use crate::harness::gate_replay::{AuditedGate, ReplayError, audit_evidence};
+use crate::store::StoreReader;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Exported evidence, one JSON row per line; `-` for standard input.
+    /// The run; with nothing else, all its settled steps are audited.
+    #[arg(value_name = "RUN", required_unless_present = "evidence", conflicts_with = "evidence")]
+    run: Option<RunId>,
+    /// The step: e1 s0 or e1s0.
+    #[arg(value_name = "STEP", num_args = 0..=2, conflicts_with = "evidence")]
+    place: Vec<String>,
+    /// Exported evidence instead, one JSON row per line; `-` for standard input.
     #[arg(long, value_name = "FILE")]
-    evidence: PathBuf,
-    /// Units of each plan, for rows that do not tell it.
-    #[arg(long, value_name = "N")]
+    evidence: Option<PathBuf>,
+    /// Units of each plan, for exported rows that do not tell it.
+    #[arg(long, value_name = "N", requires = "evidence")]
     n_plan: Option<u32>,
     #[command(flatten)]
     params: ParamArgs,
 }
 
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
-    let params = args.params.over(GateParams::default())?;
-    let gates = audit_evidence(&read_text(&args.evidence)?, &params, args.n_plan)?;
+    match &args.evidence {
+        Some(file) => {
+            let base = workspace_gate(context)?.map_or_else(GateParams::default, |config| config.gate.params());
+            let params = args.params.over(base)?;
+            let gates = audit_evidence(&read_text(file)?, &params, args.n_plan)?;
+            finish(&gates, &params, json!({}), context)
+        }
+        None => stored(args, context),
+    }
+}
+
+fn stored(args: &Args, context: &mut Context) -> Result<(), CliError> {
+    let place = if args.place.is_empty() { None } else { Some(step_alone(&args.place)?) };
+    let snapshot = StoreReader::open(find_workspace(context)?.store())?.snapshot()?;
+    let audit = audit_run(&snapshot, args.run.as_ref(), place, |stored| args.params.over(stored))?;
+    drop(snapshot);
+    if !context.json() {
+        for step in &audit.unsettled {
+            context.line(format_args!("passed over {step}: it is not settled"))?;
+        }
+        if audit.ungated > 0 {
+            context.line(format_args!("nothing was gated for {} task types of these steps", audit.ungated))?;
+        }
+    }
+    let unsettled: Vec<String> = audit.unsettled.iter().map(ToString::to_string).collect();
+    let more = json!({"run_id": audit.run, "ungated": audit.ungated, "unsettled": unsettled});
+    finish(&audit.gates, &audit.params, more, context)
+}
+
+/// Prints the audited gates; differences end with the exit code for them.
+fn finish(
+    gates: &[AuditedGate],
+    params: &GateParams,
+    more: serde_json::Value,
+    context: &mut Context,
+) -> Result<(), CliError> {
     let differing = gates.iter().filter(|gate| !gate.replay.differences.is_empty()).count();
     if context.json() {
         let rows: Vec<_> = gates.iter().map(gate_value).collect();
-        context.write_json(&json!({"gates": rows, "differing": differing, "params": params}))?;
+        let mut value = json!({"gates": rows, "differing": differing, "params": params});
+        if let (Some(value), serde_json::Value::Object(more)) = (value.as_object_mut(), more) {
+            value.extend(more);
+        }
+        context.write_json(&value)?;
     } else {
-        gates.iter().try_for_each(|gate| print_gate(gate, &params, context))?;
+        gates.iter().try_for_each(|gate| print_gate(gate, params, context))?;
+        if differing == 0 {
+            context.line(format_args!("{} gates, every verdict confirmed", gates.len()))?;
+        }
     }
     if differing > 0 { Err(ReplayError::Differs { differing, gates: gates.len() }.into()) } else { Ok(()) }
 }

@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
             scenario.draw_latencies(seed);
         }
         scenario.set_concurrency(concurrency);
-        let report = scenario.play(args.policy.policy());
+        let report = scenario.play(args.policy.policy(&crate::config::GateGroup::default()));
         context.line(scenario_outcome(&scenario.id, &report))?;
     }
     Ok(())

@@ -4,17 +4,17 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use super::super::{CliError, Context};
-use super::params::{ParamArgs, PolicyArgs, in_range, parse_share};
-use crate::evolution::gate::GateParams;
+use super::params::{ParamArgs, PolicyArgs, in_range, parse_share, workspace_gate};
+use crate::config::RunConfig;
 use crate::harness::gate_simulation::{
     EffectRow, GAINS, MonteCarloRow, MonteCarloSettings, Simulation, SimulationSettings, monte_carlo, simulate,
 };
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Units per ladder.
-    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=5000))]
-    n_max: u32,
+    /// Units per ladder [default: gate.n_max of the workspace, else 40].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=5000))]
+    n_max: Option<u32>,
     /// Share of units that flip each way although nothing improved (half the flip rate of a skill against itself).
     #[arg(long, default_value_t = 0.1, value_parser = parse_noise, value_name = "SHARE")]
     noise: f64,
@@ -30,9 +30,9 @@ pub(super) struct Args {
     /// Task types gated in each played step.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     types: u32,
-    /// Question slots of the played scheduler.
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    concurrency: u32,
+    /// Question slots of the played scheduler [default: agent.concurrency of the workspace, else 32].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    concurrency: Option<u32>,
     /// Share of base answers that the baseline cache holds in a played step.
     #[arg(long, default_value_t = 0.0, value_parser = parse_share, value_name = "SHARE")]
     cached: f64,
@@ -66,9 +66,11 @@ struct FalseAccepts {
 }
 
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
+    let workspace = workspace_gate(context)?;
+    let gate = workspace.as_ref().map(|config| config.gate.clone()).unwrap_or_default();
     let settings = SimulationSettings {
-        params: args.params.over(GateParams::default())?,
-        n_max: args.n_max,
+        params: args.params.over(gate.params())?,
+        n_max: args.n_max.unwrap_or(u32::try_from(gate.n_max).unwrap_or(u32::MAX).min(5_000)),
         noise: args.noise,
         questions_per_unit: args.questions_per_unit,
     };
@@ -78,22 +80,29 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
         let times = |share: f64| share * f64::from(gates);
         Some(FalseAccepts { gates, confirmed: times(row.accept_confirmed), provisional: times(row.accept_provisional) })
     });
-    let report = Report { exact, expected_false_accepts, monte_carlo: played(args, settings)? };
+    let report = Report { exact, expected_false_accepts, monte_carlo: played(args, settings, workspace.as_ref())? };
     if context.json() { context.write_json(&report) } else { print(&report, context) }
 }
 
-fn played(args: &Args, simulation: SimulationSettings) -> Result<Vec<MonteCarloRow>, CliError> {
+fn played(
+    args: &Args,
+    simulation: SimulationSettings,
+    workspace: Option<&RunConfig>,
+) -> Result<Vec<MonteCarloRow>, CliError> {
     let Some(repetitions) = args.monte_carlo else { return Ok(Vec::new()) };
+    let slots =
+        args.concurrency.map(|slots| slots as usize).or_else(|| Some(workspace?.agent.concurrency)).unwrap_or(32);
+    let gate = workspace.map(|config| config.gate.clone()).unwrap_or_default();
     let settings = MonteCarloSettings {
         simulation,
         repetitions,
         types: args.types,
-        concurrency: args.concurrency as usize,
+        concurrency: slots,
         cached: args.cached,
         wrong_factor: args.wrong_factor,
         seed: args.seed,
     };
-    let play = |gain: &f64| monte_carlo(&settings, *gain, || args.policy.policy()).map_err(CliError::from);
+    let play = |gain: &f64| monte_carlo(&settings, *gain, || args.policy.policy(&gate)).map_err(CliError::from);
     [0.0].iter().chain(&GAINS).map(play).collect()
 }
 

@@ -1,5 +1,6 @@
 //! `trm gate …`: the decision kernel from the command line.
 
+mod calibrate;
 mod eval;
 mod params;
 mod replay;
@@ -27,6 +28,8 @@ enum Command {
     Scenario(scenario::Args),
     /// What the configured gate accepts, finds and costs, before anything is spent.
     Simulate(simulate::Args),
+    /// The noise of answering twice, from stored answers, and what it means for the gate.
+    Calibrate(calibrate::Args),
     /// Recompute every verdict from its evidence; exit 8 on any difference.
     Replay(replay::Args),
 }
@@ -36,6 +39,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
         Command::Eval(args) => eval::run(args, context),
         Command::Scenario(args) => scenario::run(args, context),
         Command::Simulate(args) => simulate::run(args, context),
+        Command::Calibrate(args) => calibrate::run(args, context),
         Command::Replay(args) => replay::run(args, context),
     }
 }

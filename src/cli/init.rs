@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use super::settings::{ConfigArgs, find_workspace};
 use super::{CliError, Context};
 use crate::assets::{default_prompts, default_skills};
 use crate::domain::FileName;
-use crate::harness::workspace::{InitReport, InitRequest, init};
+use crate::harness::seeds::{open_seed, start_from};
+use crate::harness::workspace::{InitReport, InitRequest, Workspace, init};
 use crate::sim::world::{WorldSpec, generate};
 
 #[derive(Debug, clap::Args)]
@@ -16,9 +18,20 @@ pub(super) struct Args {
     /// With the bundled example: generated videos and questions, and the simulated model. Needs no key, no network.
     #[arg(long)]
     example: bool,
+
+    /// Start from this seed: its skills, its prompts, its evaluation. DIR then lies below the current folder.
+    #[arg(long, value_name = "SEEDNAME", conflicts_with = "example")]
+    from: Option<String>,
+
+    /// The workspace that has the seed; without it that of -C, or the nearest one upward.
+    #[arg(long, value_name = "SRC", requires = "from")]
+    workspace: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
+    if let Some(name) = &args.from {
+        return from_seed(name, args, context);
+    }
     let folder = match &args.folder {
         Some(folder) if context.has_directory() => context.directory().join(folder),
         Some(folder) => folder.clone(),
@@ -29,6 +42,32 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
         return context.write_json(&report);
     }
     print(&report, args.example, context)
+}
+
+fn from_seed(name: &str, args: &Args, context: &mut Context) -> Result<(), CliError> {
+    let settings = ConfigArgs::default().settings(Vec::new())?;
+    let workspace = match &args.workspace {
+        Some(folder) => Workspace::at(folder)?,
+        None => find_workspace(context)?,
+    };
+    let (workspace, loaded) = workspace.load(&settings)?;
+    let source = open_seed(workspace, loaded.config, name)?;
+    let folder = args.folder.clone().unwrap_or_else(|| PathBuf::from("."));
+    let existing = match Workspace::at(&folder) {
+        Ok(there) => {
+            let (there, loaded) = there.load(&settings)?;
+            Some((there, loaded.config))
+        }
+        Err(_) => None,
+    };
+    let started = start_from(&source, &folder, existing.as_ref())?;
+    if context.json() {
+        return context.write_json(&started);
+    }
+    let folder = started.folder.display();
+    context.line(format_args!("started {folder} from seed {}: {}", started.seed, started.created.join(", ")))?;
+    context.line(format_args!("{} answers of run {} came along", started.answers, started.eval_run))?;
+    context.line(format_args!("next: keys in .env as before, then 'trm -C {folder} doctor'"))
 }
 
 /// Makes a workspace with the built-in skills and prompts, with the bundled example if wanted.

@@ -22,6 +22,7 @@ mod inspect;
 mod place;
 mod plot;
 mod progress;
+mod promote;
 mod report;
 mod rescore;
 mod runtime;
@@ -103,6 +104,8 @@ enum Command {
     Diagnose(diagnose::Args),
     /// Let the writer propose a candidate for one skill, to look at; changes no version.
     Evolve(evolve::Args),
+    /// Make a named seed of versions that a finished evaluation vouches for.
+    Promote(promote::Args),
     /// Read stored answers again with the rules of this program, without any call.
     Rescore(rescore::Args),
     /// Where the run is: progress, rate, spend, waits.
@@ -151,6 +154,7 @@ fn dispatch(command: &Command, context: &mut Context) -> Result<(), CliError> {
         Command::Eval(args) => answer::run(args, RunMode::Eval, context),
         Command::Diagnose(args) => diagnose::run(args, context),
         Command::Evolve(args) => evolve::run(args, context),
+        Command::Promote(args) => promote::run(args, context),
         Command::Rescore(args) => rescore::run(args, context),
         Command::Status(args) => status::run(args, context),
         Command::Inspect(args) => inspect::run(args, context),

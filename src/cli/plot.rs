@@ -38,17 +38,24 @@ pub(super) fn plot(values: &[Option<f64>], thresholds: &[(f64, &str)], width: Op
         let share = (value.max(f64::MIN_POSITIVE).ln().clamp(low, high) - low) / (high - low);
         (share * f64::from(ROWS - 1)).round()
     };
+    // What is short of a threshold must not be drawn upon it.
+    let row_of_value = |value: f64| {
+        let row = row_of(value);
+        let short =
+            thresholds.iter().any(|(threshold, _)| value < *threshold && (row_of(*threshold) - row).abs() < 0.5);
+        if short { row - 1.0 } else { row }
+    };
     (0..ROWS)
         .rev()
         .map(|row| {
-            let is_here = |value: f64| (row_of(value) - f64::from(row)).abs() < 0.5;
-            let threshold = thresholds.iter().find(|(value, _)| is_here(*value));
+            let is_here = |row_of: f64| (row_of - f64::from(row)).abs() < 0.5;
+            let threshold = thresholds.iter().find(|(value, _)| is_here(row_of(*value)));
             let level = (low + (high - low) * f64::from(row) / f64::from(ROWS - 1)).exp();
             let label = threshold.map_or(level, |(value, _)| *value);
             let line: String = kept
                 .iter()
                 .map(|value| match (value, threshold) {
-                    (Some(value), _) if is_here(*value) => '●',
+                    (Some(value), _) if is_here(row_of_value(*value)) => '●',
                     (_, Some(_)) => '┄',
                     (_, None) => ' ',
                 })
@@ -75,7 +82,7 @@ mod tests {
     #[test]
     fn any_number_of_units_fits_the_width() {
         for count in [0_usize, 1, 7, 40, 5_000] {
-            let values: Vec<Option<f64>> = (0..count).map(|place| Some(1.1_f64.powi(place.min(60) as i32))).collect();
+            let values: Vec<Option<f64>> = (0..60).cycle().take(count).map(|place| Some(1.1_f64.powi(place))).collect();
             let lines = plot(&values, &[(20.0, "confirmed"), (3.0, "on probation")], Some(60));
             assert_eq!(lines.len(), 10);
             assert!(lines.iter().all(|line| line.chars().count() <= 60 + 14), "{lines:#?}");

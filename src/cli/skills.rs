@@ -14,6 +14,7 @@ use super::{CliError, Context};
 use crate::config::VersionChoice;
 use crate::data::load_questions;
 use crate::domain::{FileName, TaskType, VersionName};
+use crate::harness::seeds::seeds;
 use crate::harness::versions::{
     self, FileChange, FileSet, VersionsError, checkout, compare, import, read_file, read_folder, resolve, scaffold,
     unified_diff,
@@ -44,6 +45,8 @@ enum Command {
     Checkout(CheckoutArgs),
     /// Make the next version from a folder of files, or from one file over the newest version.
     Import(ImportArgs),
+    /// List the seeds: named starting points that 'trm promote' made.
+    Seeds,
     /// Create the missing skills of task types as copies of the default strategy.
     Scaffold(ScaffoldArgs),
 }
@@ -115,6 +118,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<(), CliError> {
         Command::Diff(args) => diff(args, kind, &workspace, context),
         Command::Checkout(args) => check_out(args, kind, &workspace, context),
         Command::Import(args) => import_files(args, kind, &workspace, context),
+        Command::Seeds => list_seeds(&workspace, context),
         Command::Scaffold(args) => scaffold_types(args, &workspace, context),
     }
 }
@@ -194,6 +198,22 @@ fn listed(snapshot: &Snapshot<'_>, kind: VersionKind) -> Result<Vec<ListedVersio
         best: best == Some(*name),
     });
     Ok(rows.collect())
+}
+
+fn list_seeds(workspace: &Workspace, context: &mut Context) -> Result<(), CliError> {
+    let lines = seeds(&snapshot(workspace)?)?;
+    if context.json() {
+        return context.write_json(&lines);
+    }
+    if lines.is_empty() {
+        return context.line("no seeds: 'trm promote' makes one of a version that was evaluated");
+    }
+    let rows = lines.into_iter().map(|seed| {
+        let right = format!("{} of {}", seed.correct, seed.answers);
+        [seed.name, seed.skills, seed.prompts, right, seed.eval_run, timestamp(seed.created_ms)]
+    });
+    let text = table(["SEED", "SKILLS", "PROMPTS", "RIGHT", "EVALUATION", "MADE"], rows.collect(), context.width());
+    context.line(text)
 }
 
 fn changed_files(parent: Option<&Version>, version: &Version) -> usize {

@@ -211,10 +211,10 @@ fn epochs(snapshot: &Snapshot<'_>, run: &RunId) -> Result<Vec<EpochLine>, StoreE
             done: false,
         });
         for (key, row) in snapshot.rows::<DualMetricEval>(run, scope)? {
-            match key.phase() {
-                Phase::SlowR => line.r_accuracy = row.hard,
-                Phase::SlowR2 => line.r2_accuracy = row.hard,
-                _ => {}
+            if key.phase() == Phase::SlowR {
+                line.r_accuracy = row.hard;
+            } else if key.phase() == Phase::SlowR2 {
+                line.r2_accuracy = row.hard;
             }
         }
         let Some(report) = snapshot.row::<EpochReport>(run, scope, &())? else { continue };

@@ -8,6 +8,7 @@
 )]
 
 mod agent_sim;
+mod analysis_guide;
 mod architecture;
 mod canary_endpoints;
 mod cli_basics;
@@ -46,6 +47,7 @@ mod llm_redis;
 mod llm_support;
 mod momentum;
 mod patch;
+mod seeds;
 mod sim_server;
 mod skills;
 mod store;

@@ -13,12 +13,12 @@ pub(super) fn datasets() -> Vec<Box<dyn Dataset>> {
 }
 
 /// A dataset that is small enough to be read at once.
-struct SmallDataset<T> {
-    name: &'static str,
-    doc: &'static str,
-    columns: Vec<Column<T>>,
-    read: fn(&Snapshot<'_>, &Filter) -> Result<Vec<T>, StoreError>,
-    run: fn(&T) -> Option<&RunId>,
+pub(super) struct SmallDataset<T> {
+    pub(super) name: &'static str,
+    pub(super) doc: &'static str,
+    pub(super) columns: Vec<Column<T>>,
+    pub(super) read: fn(&Snapshot<'_>, &Filter) -> Result<Vec<T>, StoreError>,
+    pub(super) run: fn(&T) -> Option<&RunId>,
 }
 
 impl<T: Send + Sync> Dataset for SmallDataset<T> {
@@ -43,7 +43,7 @@ impl<T: Send + Sync> Dataset for SmallDataset<T> {
     }
 }
 
-fn wanted_runs(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<Vec<(RunId, Run)>, StoreError> {
+pub(super) fn wanted_runs(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<Vec<(RunId, Run)>, StoreError> {
     let mut runs = snapshot.runs()?;
     runs.retain(|(run, _)| filter.run.as_ref().is_none_or(|wanted| wanted == run));
     Ok(runs)

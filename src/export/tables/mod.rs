@@ -6,6 +6,7 @@ mod gate;
 mod lasting;
 mod slow;
 mod step;
+mod training;
 
 use serde::Serialize;
 
@@ -20,6 +21,7 @@ pub fn all_datasets() -> Vec<Box<dyn Dataset>> {
     datasets.extend(diagnosis::datasets());
     datasets.extend(gate::datasets());
     datasets.extend(slow::datasets());
+    datasets.extend(training::datasets());
     datasets
 }
 

@@ -1,0 +1,69 @@
+//! `trm gate calibrate` on a small generated world.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use trm::harness::workspace::{InitRequest, init};
+use trm::sim::world::{WorldSpec, generate};
+
+use crate::support::trm;
+
+/// A workspace with a small generated world at `demo`.
+fn world() -> TempDir {
+    let spec =
+        WorldSpec { videos: 2, questions_per_type: 3, min_minutes: 10, max_minutes: 14, pair_share: 0.0, seed: 7 };
+    let folder = tempfile::tempdir().unwrap();
+    let owned = |texts: Vec<(trm::domain::FileName, &str)>| {
+        texts.into_iter().map(|(name, text)| (name, text.to_owned())).collect()
+    };
+    let request = InitRequest {
+        skills: owned(trm::assets::default_skills()),
+        prompts: owned(trm::assets::default_prompts()),
+        example: Some(generate(&spec).unwrap()),
+    };
+    init(&folder.path().join("demo"), &request).unwrap();
+    folder
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> (i32, Value) {
+    let output = trm().current_dir(folder).arg("--json").args(arguments).output().unwrap();
+    let text = if output.status.success() { &output.stdout } else { &output.stderr };
+    (output.status.code().unwrap(), serde_json::from_slice(text).unwrap_or(Value::Null))
+}
+
+fn ok(folder: &Path, arguments: &[&str]) -> Value {
+    let (code, value) = run(folder, arguments);
+    assert_eq!(code, 0, "{arguments:?}: {value}");
+    value
+}
+
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let (code, error) = run(folder, arguments);
+    assert_ne!(code, 0, "{arguments:?}");
+    assert!(error["hint"].is_string(), "{error}");
+    error["code"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn calibration_pairs_answers_of_different_phases_only() {
+    let folder = world();
+    let folder = folder.path();
+    let calibrate = ["-C", "demo", "gate", "calibrate"];
+    assert_eq!(refused(folder, &calibrate), "gate.no_pairs");
+    ok(folder, &["-C", "demo", "eval", "--run-id", "one"]);
+    ok(folder, &["-C", "demo", "eval", "--run-id", "two"]);
+    assert_eq!(refused(folder, &calibrate), "gate.no_pairs", "one phase path is one measurement");
+    let summary = ok(folder, &["-C", "demo", "infer", "--run-id", "three"]);
+    let result = ok(folder, &calibrate);
+    let total = &result["total"];
+    assert_eq!(total["pairs"], summary["questions"]);
+    let (gained, lost) = (total["gained"].as_u64().unwrap(), total["lost"].as_u64().unwrap());
+    assert!(gained + lost > 0, "answers of the simulated model differ between phases: {total}");
+    let pairs = total["pairs"].as_f64().unwrap();
+    #[expect(clippy::cast_precision_loss, reason = "dozens of units")]
+    let expected = (gained + lost) as f64 / pairs / 2.0;
+    assert!((total["noise"]["estimate"].as_f64().unwrap() - expected).abs() < 1e-12);
+    let of_type = result["by_type"].as_object().unwrap().values().next().unwrap();
+    assert_eq!((of_type["n_max"].as_u64(), of_type["gains"].as_array().map(Vec::len)), (Some(40), Some(2)));
+}

@@ -158,7 +158,8 @@ fn replay_confirms_a_sound_step_and_finds_every_falsification() {
     assert!(text(folder.path(), &["gate", "replay", RUN]).contains("1 gates, every verdict confirmed"));
     // Under other thresholds the same evidence says something else.
     assert_eq!(failure(folder.path(), &["gate", "replay", RUN, "e1s0", "--e-provisional", "4"]).0, 8);
-    let falsified: [(&str, fn(u32, &mut GateEvidence)); 4] = [
+    type Change = fn(u32, &mut GateEvidence);
+    let falsified: [(&str, Change); 4] = [
         ("e_value", |rank, row| row.e_value += f64::from(u8::from(rank == 1))),
         ("w", |rank, row| row.wins += u32::from(rank == 3)),
         ("stop_reason", |rank, row| row.cand_correct = row.cand_correct.map(|right| right && rank != 0)),

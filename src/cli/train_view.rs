@@ -33,6 +33,13 @@ pub(super) fn show_summary(summary: &TrainSummary, context: &mut Context) -> Res
             ))?;
         }
     }
+    let account = &summary.error_account;
+    if account.gates > 0 {
+        context.line(format_args!(
+            "if no edit helped at all, at most {:.1} confirmed and {:.1} provisional accepts of {} gates would be expected",
+            account.false_confirmed, account.false_provisional, account.gates
+        ))?;
+    }
     if !summary.unconfirmed.is_empty() {
         let types: Vec<&str> = summary.unconfirmed.iter().map(|name| name.as_str()).collect();
         context.line(format_args!("on probation still, so unconfirmed: {}", types.join(", ")))?;

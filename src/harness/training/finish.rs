@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::account::{ErrorAccount, error_account};
 use super::begin::event;
 use super::material::pool_questions;
 use super::state::Answers;
@@ -75,6 +76,8 @@ pub struct TrainSummary {
     pub rejected: usize,
     /// Types that had nothing to gate, over all steps.
     pub skipped: usize,
+    /// How many accepts would be expected if no edit helped at all.
+    pub error_account: ErrorAccount,
     /// Types that are on probation still: accepted, not confirmed.
     pub unconfirmed: Vec<TaskType>,
     /// The test pool; none before the end.
@@ -160,13 +163,16 @@ pub(super) fn summary_of(trainer: &Trainer<'_>, wall: Duration) -> Result<TrainS
     let (current, best) = (trainer.pointer(PointerName::Current)?, trainer.pointer(PointerName::Best)?);
     let mut usage = Usage::default();
     snapshot.usage(run)?.iter().for_each(|(_, one)| usage.add(one));
-    let mut actions: Vec<StepAction> = Vec::new();
+    let (mut actions, mut ladders): (Vec<StepAction>, Vec<u32>) = (Vec::new(), Vec::new());
     let (mut steps, mut errors, mut answers) = (0, BTreeMap::new(), BTreeMap::new());
     for scope in snapshot.scopes(run)? {
         let settled = snapshot.row::<ScopeMark>(run, scope, &())?.is_some_and(|mark| mark.settled);
         steps += usize::from(settled && matches!(scope, Scope::Step(_)));
         if settled {
-            actions.extend(snapshot.rows::<StepReport>(run, scope)?.into_iter().map(|(_, report)| report.action));
+            for (_, report) in snapshot.rows::<StepReport>(run, scope)? {
+                actions.push(report.action);
+                ladders.extend(report.n_plan);
+            }
         }
         snapshot.visit::<Prediction>(run, scope, |key, prediction| {
             let phase = key.phase.phase().name().to_owned();
@@ -196,6 +202,7 @@ pub(super) fn summary_of(trainer: &Trainer<'_>, wall: Duration) -> Result<TrainS
         provisional: count(StepAction::AcceptProvisional),
         rejected: count(StepAction::Reject),
         skipped: count(StepAction::Skipped) + count(StepAction::Cooldown),
+        error_account: error_account(&ladders, &trainer.config().gate.params()),
         unconfirmed: state.probations.keys().cloned().collect(),
         test: if finished { Some(test_result(trainer, &pool_questions(&pools.test), &baseline)?) } else { None },
         errors,

@@ -3,6 +3,7 @@
 //! [`train`] is the runner. What survives a crash is the checkpoint and the rows of settled scopes; everything between two
 //! settlements is done again from the state that the last one left.
 
+mod account;
 mod begin;
 mod candidates;
 mod error;
@@ -21,6 +22,7 @@ mod step;
 mod story;
 mod trainer;
 
+pub use account::{ErrorAccount, error_account};
 pub use begin::{RunChoice, chosen_run};
 pub use error::TrainError;
 pub use finish::{TestResult, TrainSummary};

@@ -1,4 +1,4 @@
-//! `trm gate calibrate` on a small generated world.
+//! `trm promote`, `trm init --from`, `trm skills seeds`, `trm gate calibrate` on a small generated world.
 
 use std::path::Path;
 
@@ -43,6 +43,61 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
     assert_ne!(code, 0, "{arguments:?}");
     assert!(error["hint"].is_string(), "{error}");
     error["code"].as_str().unwrap().to_owned()
+}
+
+fn promote<'a>(run: &'a str, name: &'a str) -> Vec<&'a str> {
+    vec!["-C", "demo", "promote", "--version", "current", "--eval-run", run, "--name", name]
+}
+
+#[test]
+fn a_seed_starts_a_workspace_that_has_its_evaluation() {
+    let folder = world();
+    let folder = folder.path();
+    let eval = ok(folder, &["-C", "demo", "eval", "--run-id", "whole"]);
+    let promoted = ok(folder, &promote("whole", "start"));
+    assert_eq!((&promoted["correct"], &promoted["questions"]), (&eval["correct"], &eval["questions"]));
+    assert_eq!(ok(folder, &["-C", "demo", "skills", "seeds"])[0]["name"], "start");
+    let started = ok(folder, &["init", "next", "--from", "start", "--workspace", "demo"]);
+    assert_eq!(started["answers"], eval["questions"]);
+    assert_eq!(ok(folder, &["-C", "next", "store", "check"])["problems"], serde_json::json!([]));
+    // The same evaluation in the new workspace is the one that came along: nothing is asked again.
+    let again = ok(folder, &["-C", "next", "eval", "--run-id", "whole"]);
+    assert_eq!((&again["correct"], &again["resumed"]), (&eval["correct"], &eval["questions"]));
+    assert_eq!(refused(folder, &["init", "next", "--from", "start", "--workspace", "demo"]), "workspace.exists");
+}
+
+#[test]
+fn each_refusal_has_its_own_code_and_changes_nothing() {
+    let folder = world();
+    let folder = folder.path();
+    ok(folder, &["-C", "demo", "eval", "--run-id", "part", "--limit", "5"]);
+    ok(folder, &["-C", "demo", "infer", "--run-id", "adhoc", "--limit", "5"]);
+    ok(folder, &["-C", "demo", "eval", "--run-id", "whole"]);
+    assert_eq!(refused(folder, &promote("nobody", "x")), "seed.no_run");
+    assert_eq!(refused(folder, &promote("adhoc", "x")), "seed.not_evaluation");
+    assert_eq!(refused(folder, &promote("part", "x")), "seed.partial");
+    assert_eq!(refused(folder, &promote("whole", "a b")), "seed.name");
+    let skill = folder.join("action-reasoning.md");
+    let text = ok(folder, &["-C", "demo", "skills", "show", "current", "action-reasoning.md"]);
+    std::fs::write(&skill, format!("{}\nLook twice.\n", text["text"].as_str().unwrap())).unwrap();
+    ok(folder, &["-C", "demo", "skills", "import", skill.to_str().unwrap()]);
+    let other = ["-C", "demo", "promote", "--version", "v2", "--eval-run", "whole", "--name", "x"];
+    assert_eq!(refused(folder, &other), "seed.other_version");
+    ok(folder, &promote("whole", "start"));
+    assert_eq!(refused(folder, &promote("whole", "start")), "seed.exists");
+    ok(folder, &[promote("whole", "start"), vec!["--replace"]].concat());
+    assert_eq!(refused(folder, &["init", "next", "--from", "nothing", "--workspace", "demo"]), "seed.unknown");
+    let questions = folder.join("demo/questions.jsonl");
+    let all = std::fs::read_to_string(&questions).unwrap();
+    let fewer: Vec<&str> = all.lines().skip(1).collect();
+    std::fs::write(&questions, fewer.join("\n")).unwrap();
+    assert_eq!(refused(folder, &["init", "next", "--from", "start", "--workspace", "demo"]), "seed.questions_differ");
+    assert_eq!(refused(folder, &promote("whole", "y")), "seed.other_questions");
+    std::fs::write(&questions, all).unwrap();
+    let videos = folder.join("demo/videos");
+    std::fs::rename(&videos, folder.join("away")).unwrap();
+    assert_eq!(refused(folder, &["init", "next", "--from", "start", "--workspace", "demo"]), "seed.trees_missing");
+    assert!(!folder.join("next").exists(), "nothing was changed");
 }
 
 #[test]

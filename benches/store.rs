@@ -1,8 +1,8 @@
 //! The store against SQLite (WAL, synchronous=FULL) on the same disk, in one run.
 //!
 //! `cargo bench --bench store [-- PART …]`; parts: `commits`, `bulk`, `delete`, `open`, `growth`. Sizes come from
-//! `TRM_BENCH_ROWS` (1000000), `TRM_BENCH_OPEN_MB` (256), `TRM_BENCH_REPEATS` (3), `TRM_BENCH_DELETES` (25); figures are
-//! medians.
+//! `TRM_BENCH_ROWS` (1000000), `TRM_BENCH_OPEN_MB` (256), `TRM_BENCH_REPEATS` (3), `TRM_BENCH_DELETES` (25),
+//! `TRM_BENCH_CACHE_MB` (the store's own); figures are medians.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails loudly")]
 
 use std::collections::BTreeMap;
@@ -92,7 +92,10 @@ fn key(number: u32) -> AnswerKey {
 }
 
 fn store(path: &Path) -> Store {
-    let store = Store::create(path).unwrap();
+    let mut options = OpenOptions::creating();
+    options.cache_bytes =
+        usize::try_from(setting("TRM_BENCH_CACHE_MB", options.cache_bytes as u64 >> 20)).unwrap() << 20;
+    let store = Store::open(path, &options).unwrap();
     let mut batch = Batch::new();
     let files = BTreeMap::from([("default-strategy.md".parse().unwrap(), batch.put_content("text"))]);
     let version =
@@ -303,6 +306,8 @@ struct Rows {
     connection: Connection,
     trm: Vec<f64>,
     sqlite: Vec<f64>,
+    /// A commit of one row between two deletes: what any commit costs in a file of this size.
+    one_row: Vec<f64>,
     _folder: tempfile::TempDir,
 }
 
@@ -314,7 +319,7 @@ impl Rows {
         let steps = rows / STEP_ROWS;
         fill(&store, 0..steps);
         fill_sqlite(&mut connection, 0..steps);
-        Self { rows, steps, store, connection, trm: vec![], sqlite: vec![], _folder: folder }
+        Self { rows, steps, store, connection, trm: vec![], sqlite: vec![], one_row: vec![], _folder: folder }
     }
 
     /// Deletes a step in both and writes it anew, which is not measured.
@@ -337,6 +342,14 @@ impl Rows {
         );
         fill(&self.store, step..step + 1);
         fill_sqlite(&mut self.connection, step..step + 1);
+        self.one_row.push(
+            1000.0
+                * seconds(|| {
+                    let mut batch = Batch::new();
+                    batch.put(&run(), Scope::step(1, step), &key(0), &prediction(0));
+                    self.store.write_blocking(batch).unwrap();
+                }),
+        );
     }
 }
 
@@ -349,15 +362,15 @@ fn delete() {
         stores.iter_mut().for_each(|rows| rows.round(round, rounds));
     }
     println!("## Deleting a step of 2,000 rows, durable, in milliseconds (median of {rounds}; quartiles)\n");
-    println!("| rows in the store | trm ÷ SQLite | trm | SQLite |\n|---|---|---|---|");
+    println!("| rows in the store | trm ÷ SQLite | trm | SQLite | trm, a commit of one row |\n|---|---|---|---|---|");
     let shown = |values: &[f64]| {
         let [low, middle, high] = quartiles(values);
         format!("{middle:.1} ({low:.1} to {high:.1})")
     };
     let mut times = Vec::new();
-    for Rows { rows, trm, sqlite, .. } in &stores {
+    for Rows { rows, trm, sqlite, one_row, .. } in &stores {
         let (ours, other) = (median(trm.clone()), median(sqlite.clone()));
-        println!("| {rows} | {:.2} | {} | {} |", ours / other, shown(trm), shown(sqlite));
+        println!("| {rows} | {:.2} | {} | {} | {} |", ours / other, shown(trm), shown(sqlite), shown(one_row));
         times.push(ours);
     }
     if let [small, large] = times.as_slice() {

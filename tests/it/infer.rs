@@ -189,6 +189,7 @@ fn a_cap_in_dollars_stops_at_concurrency_64_with_its_own_code_and_a_higher_one_c
 
     let completed = summary(&run("capped", Some(total * 3.0)));
     assert_eq!(completed["correct"], whole["correct"]);
+    assert!(completed["cached_calls"].as_u64() > Some(0), "calls of questions that were cut off are replayed");
     let strip = |answers: BTreeMap<String, Value>| -> BTreeMap<String, [Value; 3]> {
         let of = |row: Value| ["answer", "outcome", "raw_answer"].map(|field| row[field].clone());
         answers.into_iter().map(|(id, row)| (id, of(row))).collect()

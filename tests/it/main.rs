@@ -10,6 +10,7 @@
 mod agent_sim;
 mod analysis_guide;
 mod architecture;
+mod bad_input;
 mod canary_endpoints;
 mod cli_basics;
 mod config;

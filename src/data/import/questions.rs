@@ -28,14 +28,20 @@ pub fn import_questions(
 ) -> Result<ImportReport, DataError> {
     let stage = Stage::begin(target)?;
     let mut staged = StagedQuestions::begin(&stage)?;
-    let Scan { facts, mut problems } = scan_questions(source, prefer, progress, &mut |question| staged.add(&question))?;
+    let mut names_nodes = false;
+    let Scan { facts, mut problems } = scan_questions(source, prefer, progress, &mut |question| {
+        names_nodes |= !question.source_nodes.is_empty();
+        staged.add(&question);
+    })?;
     staged.finish()?;
     if problems.has_errors() {
         return Err(DataError::invalid(source, problems));
     }
     let trees = TreeSet::new(&target.videos_dir);
     let without_tree = report_without_tree(&facts.videos, |video| trees.contains(video), source, &mut problems);
-    check_source_nodes(stage.staged_questions(), &trees, source, &mut problems)?;
+    if names_nodes {
+        check_source_nodes(stage.staged_questions(), &trees, source, &mut problems)?;
+    }
     let questions = compare(facts, target)?;
     let changed = questions.outcome != QuestionsOutcome::Unchanged;
     stage.publish(changed, questions.kept_as())?;

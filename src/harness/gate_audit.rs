@@ -6,7 +6,7 @@ use super::gate_replay::{AuditedGate, GateKey, ReplayError};
 use crate::domain::{EpochStep, ExitClass, Fault, RunId, TaskType};
 use crate::evolution::gate::{Difference, ExcludedArm, GateAction, GateError, GateParams, Replay, StoredRow, replay};
 use crate::inspect::{InspectError, config_of, exit_of, steps_of, training_run};
-use crate::store::rows::{FailedArm, GateEvidence, ScopeMark, StepAction, StepReport};
+use crate::store::rows::{FailedArm, GateEvidence, GateThresholds, ScopeMark, StartState, StepAction, StepReport};
 use crate::store::{Scope, Snapshot, StoreError};
 
 /// What an audit found.
@@ -85,7 +85,7 @@ pub fn audit_run(
     snapshot: &Snapshot<'_>,
     run: Option<&RunId>,
     place: Option<EpochStep>,
-    over: impl FnOnce(GateParams) -> Result<GateParams, GateError>,
+    over: impl Fn(GateParams) -> Result<GateParams, GateError>,
 ) -> Result<StoredAudit, AuditError> {
     let (run, row) = training_run(snapshot, run)?;
     let stored = config_of(&run, &row)?.gate.params();
@@ -104,7 +104,11 @@ pub fn audit_run(
     for step in steps {
         let settled = snapshot.row::<ScopeMark>(&run, Scope::Step(step), &())?.is_some_and(|mark| mark.settled);
         if settled {
-            audit_step(snapshot, step, &mut audit)?;
+            let params = match snapshot.row::<StartState>(&audit.run, Scope::Step(step), &())? {
+                Some(start) => over(params_of(start.thresholds)).map_err(failed)?,
+                None => params,
+            };
+            audit_step(snapshot, step, &params, &mut audit)?;
         } else if place.is_some() {
             return Err(AuditError::Unsettled { run, place: step });
         } else {
@@ -123,7 +127,18 @@ fn key(run: &RunId, place: Option<EpochStep>, task_type: Option<&TaskType>) -> G
     }
 }
 
-fn audit_step(snapshot: &Snapshot<'_>, place: EpochStep, audit: &mut StoredAudit) -> Result<(), AuditError> {
+/// The thresholds that a step was decided by; they may differ from those with which its run began.
+fn params_of(stored: GateThresholds) -> GateParams {
+    let GateThresholds { e_confirm, e_provisional, w_net_min, delta_min, lambda_dir, e_rollback } = stored;
+    GateParams { e_confirm, e_provisional, w_net_min, delta_min, lambda_dir, e_rollback }
+}
+
+fn audit_step(
+    snapshot: &Snapshot<'_>,
+    place: EpochStep,
+    params: &GateParams,
+    audit: &mut StoredAudit,
+) -> Result<(), AuditError> {
     let scope = Scope::Step(place);
     let mut evidence: BTreeMap<TaskType, Vec<StoredRow>> = BTreeMap::new();
     for (key, row) in snapshot.rows::<GateEvidence>(&audit.run, scope)? {
@@ -144,8 +159,8 @@ fn audit_step(snapshot: &Snapshot<'_>, place: EpochStep, audit: &mut StoredAudit
         let Some(n_plan) = report.and_then(|report| report.n_plan).or(implied) else {
             return Err(ReplayError::UnknownPlan(Box::new(key)).into());
         };
-        let mut replayed = replay(rows, n_plan, &audit.params)
-            .map_err(|source| ReplayError::Gate { key: Box::new(key.clone()), source })?;
+        let mut replayed =
+            replay(rows, n_plan, params).map_err(|source| ReplayError::Gate { key: Box::new(key.clone()), source })?;
         let differences = match report {
             Some(report) if gated => against_report(&replayed, rows, report),
             _ => vec![difference("step_report", &"no gate", &"a gate with evidence")],

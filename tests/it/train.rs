@@ -150,6 +150,9 @@ fn until_stops_and_resume_needs_something_to_resume() {
     assert!(text.contains("agent.max_steps was 8, is 7") && text.contains("--fresh"), "{text}");
     let decision = run_ok(&ws, &["train", "--until", "e1", "--set", "gate.e_confirm=19"]);
     assert!(decision.contains("note: gate.e_confirm was 20"), "{decision}");
+    // Each step is audited by the thresholds that decided it.
+    let audited = crate::train_support::run(&ws, &["gate", "replay", "train1"]);
+    assert!(audited.status.success(), "{}", String::from_utf8_lossy(&audited.stdout));
 
     let questions = ws.join("questions.jsonl");
     let text = std::fs::read_to_string(&questions).unwrap();

@@ -87,9 +87,9 @@ pub(super) async fn begin(session: &Session, choice: &RunChoice, report: &dyn Tr
         if row.state == RunState::Finished {
             return Ok(row);
         }
-        check_same(session, &run, &row, report)?;
+        let changes = check_same(session, &run, &row, report)?;
         row.history.push(event("resumed", String::new()));
-        row.config = session.config.snapshot();
+        row.history.extend(changes.iter().map(|text| event("config_changed", text.clone())));
         batch.put_run(&run, &row);
         row
     } else {
@@ -137,8 +137,9 @@ fn new_run(session: &Session, snapshot: &Snapshot<'_>) -> Result<Run, TrainError
     })
 }
 
-/// Structural keys and data must be those of the run; other keys may differ, and that is told.
-fn check_same(session: &Session, run: &RunId, row: &Run, report: &dyn TrainReport) -> Result<(), TrainError> {
+/// Structural keys and data must be those of the run; other keys may differ from those with which it began, and that is
+/// told. The run keeps its first configuration, each step its thresholds.
+fn check_same(session: &Session, run: &RunId, row: &Run, report: &dyn TrainReport) -> Result<Vec<String>, TrainError> {
     let frozen = session.frozen();
     let (structural, others): (Vec<_>, Vec<_>) = diff_snapshot(&row.config, &session.config)?
         .into_iter()
@@ -153,11 +154,13 @@ fn check_same(session: &Session, run: &RunId, row: &Run, report: &dyn TrainRepor
     if let Some((_, what)) = differs.into_iter().find(|(differs, _)| *differs) {
         return Err(TrainError::DataChanged { run: run.clone(), what });
     }
+    let mut told = Vec::new();
     for change in others {
         let (old, new) = (change.old.to_string(), change.new.to_string());
+        told.push(format!("{} {old} → {new}", change.key));
         report.event(&TrainEvent::ConfigChanged { key: change.key, old, new });
     }
-    Ok(())
+    Ok(told)
 }
 
 /// An entry of the run's history.

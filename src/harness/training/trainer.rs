@@ -11,7 +11,8 @@ use crate::domain::{Phase, QuestionId, RunId};
 use crate::harness::inference::{AnswerPlan, answer_all, now_ms};
 use crate::harness::session::Session;
 use crate::store::rows::{
-    Checkpoint, ExpectedAnswers, MadeBy, Outcome, Pointer, PointerName, Pools, ScopeMark, StartState, VersionPair,
+    Checkpoint, ExpectedAnswers, GateThresholds, MadeBy, Outcome, Pointer, PointerName, Pools, ScopeMark, StartState,
+    VersionPair,
 };
 use crate::store::{Batch, PhaseKey, Scope, Snapshot};
 
@@ -117,12 +118,21 @@ impl Trainer<'_> {
     /// What a step or a slow update begins with, so that it can be run again and audited.
     pub(super) fn start_state(&self, state: &Checkpoint, current: VersionPair) -> Result<StartState, TrainError> {
         let best = self.pointer(PointerName::Best)?;
+        let gate = &self.config().gate;
         Ok(StartState {
             state: state.clone(),
             current,
             best: best.versions,
             best_val_acc: best.val_acc,
             ladders: self.snapshot()?.ladders(&self.run)?,
+            thresholds: GateThresholds {
+                e_confirm: gate.e_confirm,
+                e_provisional: gate.e_provisional,
+                w_net_min: gate.w_net_min,
+                delta_min: gate.delta_min,
+                lambda_dir: gate.lambda_dir,
+                e_rollback: gate.e_rollback,
+            },
         })
     }
 

@@ -26,8 +26,8 @@ pub use slow::{
 pub use step_row::StepRow;
 pub(crate) use step_row::{record, record_item, step_row};
 pub use training::{
-    BaselineEntry, BaselineKey, Checkpoint, Ladder, LadderEntry, PoolUnit, Pools, Probation, Progress, RejectedEdit,
-    StartState,
+    BaselineEntry, BaselineKey, Checkpoint, GateThresholds, Ladder, LadderEntry, PoolUnit, Pools, Probation, Progress,
+    RejectedEdit, StartState,
 };
 pub use usage::{Heartbeat, Usage, UsageKey};
 pub use version::{Content, Pointer, PointerName, Seed, Version, VersionKind};

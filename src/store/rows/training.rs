@@ -123,6 +123,23 @@ pub struct Checkpoint {
 
 record!(Checkpoint, "checkpoint", FORM = Form::Zstd);
 
+/// The thresholds of a step's gates: they may change between two sessions of a run, so each step keeps its own.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GateThresholds {
+    /// E-value of a confirmed accept.
+    pub e_confirm: f64,
+    /// E-value of an accept on probation.
+    pub e_provisional: f64,
+    /// The least W − L of an accept on probation.
+    pub w_net_min: i64,
+    /// The least (W − L) / n of a confirmed accept.
+    pub delta_min: f64,
+    /// Lambda at or below which a candidate is rejected.
+    pub lambda_dir: f64,
+    /// E-value with wins and losses swapped that ends a probation in a rollback.
+    pub e_rollback: f64,
+}
+
 /// What a step or a slow update began with: a step can be run again from here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartState {
@@ -136,6 +153,8 @@ pub struct StartState {
     pub best_val_acc: Option<f64>,
     /// The ladders.
     pub ladders: BTreeMap<TaskType, Ladder>,
+    /// What its gates decide by.
+    pub thresholds: GateThresholds,
 }
 
 step_row!(StartState, StartState, (), FORM = Form::Zstd);

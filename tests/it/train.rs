@@ -23,7 +23,7 @@ fn the_state_is_the_same_for_every_concurrency_and_after_every_crash() {
     let whole = copy(&origin, &folder.path().join("whole"));
     let began = Instant::now();
     let summary = json(&whole, &["train"]);
-    let took = began.elapsed();
+    let mut took = began.elapsed();
     check(&whole);
     let expected = digest(&whole);
     assert_eq!(summary["finished"], true);
@@ -50,6 +50,8 @@ fn the_state_is_the_same_for_every_concurrency_and_after_every_crash() {
             assert_eq!(digest(&killed), expected, "after {done} kills");
             std::fs::remove_dir_all(&killed).unwrap();
             copy(&origin, &killed);
+            // The first training shared the machine with other tests: this one is faster.
+            took = took.mul_f64(0.5);
         } else {
             done += 1;
         }

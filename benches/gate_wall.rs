@@ -14,19 +14,23 @@
     reason = "a benchmark prints, and fails loudly; its numbers are small"
 )]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use rand::RngExt;
 use rand_distr::{Distribution, LogNormal};
-use trm::domain::{Arm, ExitClass, Fault, StopReason, Unit, seeded_rng};
+use trm::domain::{Arm, ExitClass, Fault, StopReason, seeded_rng};
 use trm::evolution::gate::{GateAction, GateParams};
 use trm::evolution::scheduler::{
-    Answer, ArmRef, ExpectedNeed, GateSettings, GateSpec, LaunchPolicy, RoundRobin, Scheduler, ScriptedArm,
-    SettledGate, VirtualReport, play,
+    Answer, ArmRef, ExpectedNeed, GateSettings, LaunchPolicy, RoundRobin, Scheduler, ScriptedArm, SettledGate,
+    VirtualReport, play,
 };
 use trm::harness::gate_executor::{ArmLaunch, ArmRecord, ArmReturn, ArmRunner, GateInput, GatePlan, run_gates};
 use trm::harness::gate_simulation::effect_chances;
+
+use common::specs;
 
 const TYPES: usize = 6;
 const UNITS: usize = 40;
@@ -95,7 +99,7 @@ impl Workload {
             let hits = row.iter().enumerate().filter(|(_, hit)| **hit);
             hits.map(move |(rank, _)| (type_index, rank, self.answers[type_index][rank].0))
         });
-        let scheduler = Scheduler::new(specs(), settings(), policy).unwrap();
+        let scheduler = Scheduler::new(specs(TYPES, UNITS), settings(), policy).unwrap();
         play(scheduler, cached, |arm| ScriptedArm {
             answers: vec![answer(self.correct(arm))],
             duration: self.micros(arm),
@@ -133,24 +137,6 @@ fn answer(correct: bool) -> Answer {
 
 fn settings() -> GateSettings {
     GateSettings { params: GateParams::default(), guard_err: 0.1, concurrency: SLOTS }
-}
-
-fn specs() -> Vec<GateSpec> {
-    let unit = |index: usize, rank: usize| Unit {
-        unit_id: format!("{index}-{rank}").parse().unwrap(),
-        task_type: format!("Type {index}").parse().unwrap(),
-        video_id: "video".parse().unwrap(),
-        question_ids: vec![format!("{index}-{rank}").parse().unwrap()],
-    };
-    let spec = |index: usize| GateSpec {
-        task_type: format!("Type {index}").parse().unwrap(),
-        target_file: format!("type-{index}.md").parse().unwrap(),
-        base_content: "".into(),
-        candidate_content: "".into(),
-        units: (0..UNITS).map(|rank| unit(index, rank)).collect(),
-        run_prefix: format!("bench_gate_{index}"),
-    };
-    (0..TYPES).map(spec).collect()
 }
 
 /// Arms that take as long as the workload says, on the real clock.
@@ -203,7 +189,7 @@ impl ArmRunner for Sleeping<'_> {
 
 /// Microseconds from the start to the last verdict, on the real clock.
 async fn real(work: &Workload, policy: Box<dyn LaunchPolicy>) -> f64 {
-    let gates = specs().into_iter().map(|spec| GateInput { spec, base_cached: BTreeMap::new() }).collect();
+    let gates = specs(TYPES, UNITS).into_iter().map(|spec| GateInput { spec, base_cached: BTreeMap::new() }).collect();
     let runner = Sleeping { work, decided: std::sync::Mutex::default() };
     let started = Instant::now();
     let plan = GatePlan { gates, settings: settings(), policy };

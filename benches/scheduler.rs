@@ -6,36 +6,21 @@
 //! `cargo bench --bench scheduler`
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails shall stop")]
 
+mod common;
+
 use std::hint::black_box;
 use std::sync::{Arc, Mutex};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use trm::domain::{Arm, StopReason, Unit};
+use trm::domain::{Arm, StopReason};
 use trm::evolution::gate::{Decision, Flips, GateParams, gate_decision};
 use trm::evolution::scheduler::{Answer, ArmRef, GateSettings, GateSpec, RoundRobin, Scheduler, ScriptedArm, play};
 
-const SLOTS: usize = 32;
+use common::specs;
 
-/// Ladders of ties: the gate stops two units before the end, so that nearly every arm runs.
-fn specs(types: usize, units: usize) -> Vec<GateSpec> {
-    let unit = |index: usize, rank: usize| Unit {
-        unit_id: format!("{index}-{rank}").parse().unwrap(),
-        task_type: format!("Type {index}").parse().unwrap(),
-        video_id: "video".parse().unwrap(),
-        question_ids: vec![format!("{index}-{rank}").parse().unwrap()],
-    };
-    let spec = |index: usize| GateSpec {
-        task_type: format!("Type {index}").parse().unwrap(),
-        target_file: format!("type-{index}.md").parse().unwrap(),
-        base_content: "".into(),
-        candidate_content: "".into(),
-        units: (0..units).map(|rank| unit(index, rank)).collect(),
-        run_prefix: format!("bench_gate_{index}"),
-    };
-    (0..types).map(spec).collect()
-}
+const SLOTS: usize = 32;
 
 /// A spread of run times without a generator.
 fn duration(arm: ArmRef) -> u64 {
@@ -43,7 +28,8 @@ fn duration(arm: ArmRef) -> u64 {
     (arm.rank as u64 * 7_919 + arm.type_index as u64 * 104_729 + side) % 997 + 1
 }
 
-/// The event-driven core on a virtual clock.
+/// The event-driven core on a virtual clock. Both arms are right, and ties stop the gate two units before the end: nearly
+/// every arm runs.
 fn event_driven(specs: &[GateSpec]) -> usize {
     let settings = GateSettings { params: GateParams::default(), guard_err: 0.1, concurrency: SLOTS };
     let scheduler = Scheduler::new(specs.to_vec(), settings, Box::new(RoundRobin::default())).unwrap();

@@ -176,6 +176,9 @@ fn show(summary: &EvaluationSummary, context: &mut Context) -> Result<(), CliErr
         "{accuracy}: {} right, {} wrong ({} unreadable), {} technical failures of {} questions",
         summary.correct, summary.wrong, summary.unparsed, summary.infra, summary.questions
     ))?;
+    if summary.resumed > 0 {
+        context.line(format_args!("{} of them were answered before: nothing was asked again", summary.resumed))?;
+    }
     context.line(format_args!(
         "{} calls ({} from the cache), {} tokens read, {} written, ${:.4}, {:.1} s",
         summary.calls,

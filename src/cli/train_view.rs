@@ -36,7 +36,7 @@ pub(super) fn show_summary(summary: &TrainSummary, context: &mut Context) -> Res
     let account = &summary.error_account;
     if account.gates > 0 {
         context.line(format_args!(
-            "if no edit helped at all, at most {:.1} confirmed and {:.1} provisional accepts of {} gates would be expected",
+            "if no edit helped at all, {:.2} confirmed and {:.2} provisional accepts of {} gates would be expected at the usual noise",
             account.false_confirmed, account.false_provisional, account.gates
         ))?;
     }
@@ -62,9 +62,10 @@ pub(super) fn show_summary(summary: &TrainSummary, context: &mut Context) -> Res
         Some(folder) => context.line(format_args!("the best skills and prompts are in {folder}"))?,
         None => context.line("'trm train' goes on from here")?,
     }
+    let newest = if summary.finished { summary.best.skills } else { summary.current.skills };
     context.line(format_args!(
-        "look: 'trm inspect run {run}', 'trm inspect step e1 s0', 'trm skills diff {} {}'",
-        summary.start.skills, summary.best.skills
+        "look: 'trm inspect run {run}', 'trm inspect step e1 s0', 'trm skills diff {} {newest}'",
+        summary.start.skills
     ))
 }
 

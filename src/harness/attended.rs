@@ -3,18 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use super::inference::{add_calls, now_ms};
+use super::inference::{PULSE, SignOfLife, add_calls};
 use super::kernel_error::KernelError;
 use super::session::Session;
 use crate::domain::{ChatErrorKind, Phase, RunId};
 use crate::evolution::{CallScope, EvolutionError};
-use crate::store::rows::Heartbeat;
 use crate::store::{Batch, PhaseKey, Scope, StoreError};
-
-/// How often displays, heartbeat and kept calls are brought up to date.
-const PULSE: Duration = Duration::from_secs(1);
 
 /// The part of a run that judge or writer work belongs to: it salts its calls and takes their accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,28 +150,10 @@ impl Attended<'_> {
     }
 
     async fn beat(&self) -> Result<(), StoreError> {
-        let status = self.session.bench.hub.status();
         let (done, total) = self.counter.get();
-        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        let waiting: u64 = status.roles.iter().flat_map(|role| &role.waiting).map(|waiting| waiting.calls).sum();
-        let in_flight: u64 = status.roles.iter().map(|role| role.in_flight).sum();
-        let heartbeat = Heartbeat {
-            at_ms: now_ms(),
-            pid: std::process::id(),
-            scope: Some(self.place.scope),
-            activity: self.activity.to_owned(),
-            done: count(done),
-            total: count(total),
-            in_flight: u32::try_from(in_flight).unwrap_or(u32::MAX),
-            per_minute: None,
-            retries: status.roles.iter().map(|role| role.retries).sum(),
-            waiting: u32::try_from(waiting).unwrap_or(u32::MAX),
-            cost_usd: status.budget.spent.usd(),
-            details: serde_json::to_string(&status).unwrap_or_default(),
-        };
-        let mut batch = Batch::new();
-        batch.put_heartbeat(&self.place.run, &heartbeat);
-        self.session.bench.store.write(batch).await
+        let scope = self.place.scope;
+        let sign = SignOfLife { scope, activity: self.activity, done, total, in_flight: None, per_minute: None };
+        sign.write(&self.session.bench, &self.place.run).await
     }
 }
 

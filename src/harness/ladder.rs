@@ -64,6 +64,9 @@ pub enum LadderError {
     /// An observation names a unit that is in no ladder.
     #[error("refresh the ladder: unit {0} is in no gate pool")]
     UnknownUnit(UnitId),
+    /// The ladder names a unit that the questions do not make.
+    #[error("order the ladder: there is no question of its unit {0}")]
+    LostUnit(UnitId),
 }
 
 impl Fault for LadderError {
@@ -75,6 +78,7 @@ impl Fault for LadderError {
         match self {
             Self::UnknownType(_) => "ladder.unknown_type",
             Self::UnknownUnit(_) => "ladder.unknown_unit",
+            Self::LostUnit(_) => "ladder.lost_unit",
         }
     }
 

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::ladder::{GatePools, LadderEntry, LadderError, LadderOrder, LadderSettings};
-use crate::config::{self, RunConfig};
+use super::ladder_store::{gate_pools, ladder_settings};
+use crate::config::RunConfig;
 use crate::domain::{RunId, TaskType, UnitId};
 use crate::evolution::gate::{Flips, best_e_value};
 use crate::inspect::{InspectError, config_of, pick_type, training_run};
-use crate::store::{Snapshot, rows};
+use crate::store::Snapshot;
 
 /// The ladder of one task type. Case-pack units of the coming step are not known yet and still in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -98,35 +99,10 @@ pub fn ladder_reports(
     let wanted = task_type.map(|name| pick_type(stored.keys(), name, "the ladder")).transpose()?;
     let state = snapshot.checkpoint(&run).map_err(InspectError::from)?;
     let warm = state.is_some_and(|state| state.gate_epoch_observed);
-    let settings = settings(&config, row.seed, warm);
+    let settings = ladder_settings(&config, row.seed, warm);
     let pools = gate_pools(&stored);
     let chosen = stored.keys().filter(|name| wanted.as_ref().is_none_or(|wanted| wanted == *name));
     chosen.map(|name| Ok(report(&run, name, &pools, &settings, &config)?)).collect()
-}
-
-fn settings(config: &RunConfig, seed: u64, warm: bool) -> LadderSettings {
-    LadderSettings {
-        order: match config.gate.ladder_order {
-            config::LadderOrder::Information => LadderOrder::Information { warm },
-            config::LadderOrder::Hashed => LadderOrder::Hashed,
-        },
-        p_low: config.gate.p_low,
-        p_high: config.gate.p_high,
-        probe_every: config.gate.probe_every,
-        n_max: config.gate.n_max,
-        seed,
-    }
-}
-
-fn gate_pools(stored: &BTreeMap<TaskType, rows::Ladder>) -> GatePools {
-    let entry = |entry: &rows::LadderEntry| LadderEntry {
-        unit_id: entry.unit_id.clone(),
-        p_hat: entry.p_hat,
-        observations: entry.observations,
-    };
-    let of_type =
-        |(name, ladder): (&TaskType, &rows::Ladder)| (name.clone(), ladder.entries.iter().map(entry).collect());
-    GatePools { entries: stored.iter().map(of_type).collect() }
 }
 
 fn report(

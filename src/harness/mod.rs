@@ -27,6 +27,7 @@ pub mod intervals;
 pub mod kernel_error;
 pub mod ladder;
 pub mod ladder_report;
+mod ladder_store;
 pub mod pools;
 mod reply_form;
 pub mod rescore;

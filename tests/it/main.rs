@@ -65,7 +65,9 @@ mod store_support;
 mod support;
 mod train;
 #[cfg(feature = "failpoints")]
+mod train_damage;
 mod train_failpoints;
+mod train_harm;
 mod train_rules;
 mod train_support;
 mod train_validity;

@@ -67,6 +67,36 @@ fn a_seed_starts_a_workspace_that_has_its_evaluation() {
 }
 
 #[test]
+fn the_evaluation_of_a_seed_is_the_baseline_of_a_training() {
+    let folder = world();
+    let folder = folder.path();
+    let eval = ok(folder, &["-C", "demo", "eval", "--run-id", "whole"]);
+    ok(folder, &promote("whole", "start"));
+    ok(folder, &["init", "next", "--from", "start", "--workspace", "demo"]);
+    let set = [
+        "--set",
+        "pools.eval_min_per_class=1",
+        "--set",
+        "minibatch.batch_size=8",
+        "--set",
+        "minibatch.max_steps_per_epoch=1",
+    ];
+    let train = |ws, more: &[&str]| ok(folder, &[&["-C", ws, "train", "--until", "e1 s0"], &set[..], more].concat());
+    train("next", &[]);
+    let shown = ok(folder, &["-C", "next", "inspect", "run", "train1"]);
+    let came = format!("{} answers come from the evaluation of seed start", eval["questions"]);
+    assert!(shown["history"].to_string().contains(&came), "{shown}");
+    let baseline = &shown["phases"][0];
+    assert_eq!((&baseline["scope"], &baseline["correct"]), (&"baseline".into(), &eval["correct"]));
+    assert_eq!(ok(folder, &["-C", "next", "store", "check"])["problems"], serde_json::json!([]));
+    // Where anything that answers depend on differs, the baseline is asked anew.
+    ok(folder, &["init", "other", "--from", "start", "--workspace", "demo"]);
+    train("other", &["--set", "agent.max_steps=9"]);
+    let shown = ok(folder, &["-C", "other", "inspect", "run", "train1"]);
+    assert!(!shown["history"].to_string().contains("seed start"), "{shown}");
+}
+
+#[test]
 fn each_refusal_has_its_own_code_and_changes_nothing() {
     let folder = world();
     let folder = folder.path();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use redb::{ConcurrencyMode, Database, ReadableTable, TableDefinition};
+use redb::{ReadableTable, TableDefinition};
 use trm::domain::{Arm, ContentHash, EpochStep, Phase, RunId, VersionName};
 use trm::store::rows::{
     Checkpoint, EpochReport, GateEvidence, Ladder, LadderEntry, Pointer, PointerName, Pools, Prediction, Progress,
@@ -18,7 +18,7 @@ use trm::store::{
 use crate::store_sample::{
     SLOW_R, SLOW_REPORT, STEP, TYPE, checkpoint, evidence_rows, sample_store, second, step_report,
 };
-use crate::store_support::{V1, fresh, gate, prediction, question, rollout, run_id, task_type};
+use crate::store_support::{V1, fresh, gate, prediction, question, raw, rollout, run_id, task_type};
 
 type StepColumns = (&'static str, u8, u32, u8, u32, u8, &'static str, &'static str, u32);
 const STEP_ROWS: TableDefinition<StepColumns, &[u8]> = TableDefinition::new("step_rows");
@@ -31,14 +31,6 @@ const BASELINE: TableDefinition<BaselineColumns, &[u8]> = TableDefinition::new("
 
 type Change<R> = fn(&mut R);
 type Writing<'w> = &'w dyn Fn(&RunId, &mut Batch);
-
-/// Opens the file below the store's own rules.
-fn raw(path: &Path, change: impl FnOnce(&redb::WriteTransaction)) {
-    let database = Database::builder().set_concurrency_mode(ConcurrencyMode::SingleWriter).open(path).unwrap();
-    let transaction = database.begin_write().unwrap();
-    change(&transaction);
-    transaction.commit().unwrap();
-}
 
 /// Writes through the store: its rules do not know what a training means.
 fn written(path: &Path, change: impl FnOnce(&RunId, &mut Batch)) {

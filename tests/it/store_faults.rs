@@ -11,7 +11,7 @@ use trm::store::rows::{Prediction, ValidationFlags};
 use trm::store::{Batch, OpenOptions, Scope, Store, StoreReader, check, check_file};
 
 use crate::store_sample::sample_store;
-use crate::store_support::{fresh, prediction, rollout, run_id, with_run};
+use crate::store_support::{fresh, prediction, raw, rollout, run_id, sealed, with_run};
 use crate::support::trm;
 
 const META: TableDefinition<&str, &[u8]> = TableDefinition::new("meta");
@@ -172,31 +172,12 @@ fn a_database_of_another_program_is_refused() {
     assert_eq!(Store::open(&path, &OpenOptions::creating()).unwrap_err().code(), "store.not_a_store");
 }
 
-/// Opens the file below the store's own rules.
-fn raw(path: &Path, change: impl FnOnce(&redb::WriteTransaction)) {
-    let database = Database::builder().set_concurrency_mode(ConcurrencyMode::SingleWriter).open(path).unwrap();
-    let transaction = database.begin_write().unwrap();
-    change(&transaction);
-    transaction.commit().unwrap();
-}
-
-/// A value as the store seals it: form, version, checksum, body.
-fn sealed(version: u8, body: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![1, version];
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&bytes);
-    hasher.update(body);
-    bytes.extend_from_slice(&hasher.finalize().to_le_bytes());
-    bytes.extend_from_slice(body);
-    bytes
-}
-
 #[test]
 fn a_newer_schema_is_refused_with_both_versions_named() {
     let (folder, path) = fresh();
     drop(sample_store(&path, &run_id("train1")));
     raw(&path, |transaction| {
-        transaction.open_table(META).unwrap().insert("schema", sealed(1, &[99]).as_slice()).unwrap();
+        transaction.open_table(META).unwrap().insert("schema", sealed(1, 1, &[99]).as_slice()).unwrap();
     });
     assert_eq!(failure(folder.path(), "stats"), (Some(7), "store.newer_schema".into()));
     let error = Store::open(&path, &OpenOptions::default()).unwrap_err();
@@ -206,7 +187,7 @@ fn a_newer_schema_is_refused_with_both_versions_named() {
     // A program that knows the schema finds everything as it was.
     raw(&path, |transaction| {
         let schema = u8::try_from(trm::store::SCHEMA_VERSION).unwrap();
-        transaction.open_table(META).unwrap().insert("schema", sealed(1, &[schema]).as_slice()).unwrap();
+        transaction.open_table(META).unwrap().insert("schema", sealed(1, 1, &[schema]).as_slice()).unwrap();
     });
     assert!(check_file(&path, None).unwrap().is_clean());
 }
@@ -242,10 +223,10 @@ fn a_damaged_value_is_told_by_what_is_wrong_with_it() {
     });
     assert_eq!(flipped, "store.row_checksum");
     // 253 announces a length of eight bytes.
-    let length = code_of_row(&|_| sealed(1, &[1, 253, 255, 255, 255, 255, 255, 255, 255, 63]));
+    let length = code_of_row(&|_| sealed(1, 1, &[1, 253, 255, 255, 255, 255, 255, 255, 255, 63]));
     assert_eq!(length, "store.row_length");
-    assert_eq!(code_of_row(&|_| sealed(77, &[])), "store.row_version");
-    assert_eq!(code_of_row(&|_| sealed(1, &[0, 0, 0])), "store.row_malformed");
+    assert_eq!(code_of_row(&|_| sealed(1, 77, &[])), "store.row_version");
+    assert_eq!(code_of_row(&|_| sealed(1, 1, &[0, 0, 0])), "store.row_malformed");
     assert_eq!(code_of_row(&|_| vec![]), "store.row_malformed");
 }
 

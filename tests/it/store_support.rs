@@ -128,3 +128,23 @@ pub(crate) fn span(text: &str) -> TraceSpan {
         error: None,
     }
 }
+
+/// Opens the file below the store's own rules.
+pub(crate) fn raw(path: &std::path::Path, change: impl FnOnce(&redb::WriteTransaction)) {
+    let database =
+        redb::Database::builder().set_concurrency_mode(redb::ConcurrencyMode::SingleWriter).open(path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    change(&transaction);
+    transaction.commit().unwrap();
+}
+
+/// A value as the store seals it: form (1 plain, 2 zstd), version, checksum, body.
+pub(crate) fn sealed(form: u8, version: u8, body: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![form, version];
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&bytes);
+    hasher.update(body);
+    bytes.extend_from_slice(&hasher.finalize().to_le_bytes());
+    bytes.extend_from_slice(body);
+    bytes
+}

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rand::RngExt;
 use trm::domain::{Phase, RunId, seeded_rng};
-use trm::store::rows::{Checkpoint, Prediction, Run, RunMode, RunState, StartState};
+use trm::store::rows::{Call, Checkpoint, Prediction, Run, RunMode, RunState, StartState};
 use trm::store::{AnswerKey, Batch, OpenOptions, PhaseKey, Scope, Store};
 
 use crate::store_support::{prediction, question, run_row};
@@ -13,7 +13,16 @@ use crate::train_support::{SMALL, check, child, copy, digest, failure, json, pai
 
 /// Kills per training; `tools/prove/train-kill` raises it.
 fn kills() -> u32 {
-    std::env::var("TRM_TRAIN_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6)
+    std::env::var("TRM_TRAIN_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(10)
+}
+
+/// Rows of model calls in all parts of the training.
+fn call_rows(ws: &std::path::Path) -> u64 {
+    let run: RunId = "train1".parse().unwrap();
+    let store = store(ws);
+    let snapshot = store.snapshot().unwrap();
+    let of = |scope| snapshot.rows::<Call>(&run, scope).unwrap().len() as u64;
+    snapshot.scopes(&run).unwrap().into_iter().map(of).sum()
 }
 
 #[test]
@@ -28,6 +37,8 @@ fn the_state_is_the_same_for_every_concurrency_and_after_every_crash() {
     let expected = digest(&whole);
     assert_eq!(summary["finished"], true);
     assert!(summary["steps"].as_u64().unwrap() >= 4, "{summary}");
+
+    assert_eq!(call_rows(&whole), summary["calls"].as_u64().unwrap(), "every call that was counted has its row");
 
     for concurrency in ["2", "64"] {
         let other = copy(&origin, &folder.path().join(format!("c{concurrency}")));
@@ -80,10 +91,14 @@ fn an_interrupted_training_says_how_to_go_on_and_does() {
             rustix::process::kill_process(rustix::process::Pid::from_child(&process), rustix::process::Signal::INT);
         let status = process.wait().unwrap();
         assert_eq!(status.signal(), None, "it ends by itself");
-        interrupted += u32::from(status.code() == Some(6));
+        interrupted += usize::from(status.code() == Some(6));
         assert!(matches!(status.code(), Some(0 | 6)), "{status:?}");
     }
     assert!(interrupted > 0);
+    let row = store(&other).snapshot().unwrap().run(&"train1".parse().unwrap()).unwrap().unwrap();
+    let stopped: Vec<_> = row.history.iter().filter(|event| event.what == "stopped").collect();
+    assert_eq!(stopped.len(), interrupted, "the history tells of each: {:?}", row.history);
+    assert!(stopped.iter().all(|event| event.note.contains("interrupted")), "{stopped:?}");
     let summary = json(&other, &["train"]);
     assert_eq!(summary["finished"], true);
     check(&other);

@@ -64,7 +64,7 @@ pub(super) fn show(view: &TrainingView, context: &mut Context) -> Result<(), Cli
     }
     if view.gates > 0 {
         let bound = view.false_accept_bound.map_or_else(String::new, |bound| {
-            format!("; if no candidate helped, at most {bound:.2} false confirmed accepts are to be expected")
+            format!("; had no candidate helped, at most {bound:.2} would be confirmed on average, whatever the noise")
         });
         say(
             context,

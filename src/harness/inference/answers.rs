@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -10,16 +10,14 @@ use futures::stream::FuturesUnordered;
 use super::convert::{AnswerPlace, add_calls};
 use super::guard::{GuardBreach, check_guard};
 use super::plan::{AnswerPlan, Answered, Bench};
+use super::pulse::{PULSE, SignOfLife};
 use super::single::{Cut, answer_on_task, put_answer};
 use super::tally::{Report, Tally};
 use crate::agent::{Agent, AgentRecord, CallPlace};
 use crate::data::DataError;
 use crate::domain::{ExitClass, Fault, Question, QuestionId};
-use crate::store::rows::{Heartbeat, Outcome, Prediction};
+use crate::store::rows::{Outcome, Prediction};
 use crate::store::{AnswerKey, Batch, StoreError};
-
-/// How often displays and the heartbeat are refreshed.
-const PULSE: Duration = Duration::from_secs(1);
 
 /// Why a phase ended before all its questions were answered. What was answered is durable.
 #[derive(Debug, thiserror::Error)]
@@ -117,6 +115,8 @@ pub async fn answer_all(
     let result = work.run().await;
     work.flush_calls().await?;
     result?;
+    // The last sign of life tells the end, not the second before it.
+    work.beat().await?;
     let answers = std::mem::take(&mut work.answers);
     let outcomes = answers.values().map(|prediction| (prediction.outcome, prediction.error.as_deref()));
     check_guard(&plan.phase.to_string(), outcomes, guard_limit)?;
@@ -244,26 +244,15 @@ impl<'a> Work<'a> {
 
     async fn beat(&self) -> Result<(), StoreError> {
         self.show();
-        let status = self.bench.hub.status();
-        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        let heartbeat = Heartbeat {
-            at_ms: now_ms(),
-            pid: std::process::id(),
-            scope: Some(self.plan.scope),
-            activity: self.plan.phase.to_string(),
-            done: count(self.tally.done),
-            total: count(self.tally.total),
-            in_flight: u32::try_from(self.tally.in_flight).unwrap_or(u32::MAX),
+        let sign = SignOfLife {
+            scope: self.plan.scope,
+            activity: &self.plan.phase.to_string(),
+            done: self.tally.done,
+            total: self.tally.total,
+            in_flight: Some(self.tally.in_flight),
             per_minute: self.tally.per_minute(),
-            retries: status.roles.iter().map(|role| role.retries).sum(),
-            waiting: u32::try_from(status.roles.iter().flat_map(|r| &r.waiting).map(|w| w.calls).sum::<u64>())
-                .unwrap_or(u32::MAX),
-            cost_usd: status.budget.spent.usd(),
-            details: serde_json::to_string(&status).unwrap_or_default(),
         };
-        let mut batch = Batch::new();
-        batch.put_heartbeat(&self.plan.run, &heartbeat);
-        self.bench.store.write(batch).await
+        sign.write(self.bench, &self.plan.run).await
     }
 
     fn interrupted(&self) -> InferenceError {

@@ -8,15 +8,15 @@ use futures::future::try_join_all;
 use super::TrainError;
 use super::memory::shown;
 use super::plan::{can_accept, no_shared_file};
-use super::state::{gate_pools, total_steps};
+use super::state::total_steps;
 use super::trainer::Trainer;
-use crate::config;
 use crate::domain::{EpochStep, QuestionId, TaskType, Unit, UnitId};
 use crate::evolution::diagnosis::DiagnosisResult;
 use crate::evolution::evolve::{EvolutionRecord, edit_budget_at};
 use crate::evolution::types::SkillCasePack;
 use crate::harness::evolving::{EvolvePlace, evolve_skill, put_evolution};
-use crate::harness::ladder::{LadderOrder, LadderSettings};
+use crate::harness::ladder::LadderError;
+use crate::harness::ladder_store::{gate_pools, ladder_settings};
 use crate::harness::versions::VersionedSkills;
 use crate::store::rows::{Checkpoint, StepAction, VersionPair};
 use crate::store::{Batch, Scope};
@@ -135,25 +135,10 @@ fn ladder(
     if !pools.entries.contains_key(task_type) {
         return Ok(Vec::new());
     }
-    let settings = ladder_settings(trainer.config(), start.gate_epoch_observed);
+    let settings = ladder_settings(trainer.config(), trainer.config().run.seed, start.gate_epoch_observed);
     let ladder = pools.ladder_for(task_type, &excluded, &settings)?;
     ladder
         .iter()
-        .map(|unit| material.units.get(unit).cloned().ok_or_else(|| trainer.missing(format!("unit {unit}"))))
+        .map(|unit| material.units.get(unit).cloned().ok_or_else(|| LadderError::LostUnit(unit.clone()).into()))
         .collect()
-}
-
-/// How ladders are ordered.
-pub(super) fn ladder_settings(config: &config::RunConfig, warm: bool) -> LadderSettings {
-    LadderSettings {
-        order: match config.gate.ladder_order {
-            config::LadderOrder::Information => LadderOrder::Information { warm },
-            config::LadderOrder::Hashed => LadderOrder::Hashed,
-        },
-        p_low: config.gate.p_low,
-        p_high: config.gate.p_high,
-        probe_every: config.gate.probe_every,
-        n_max: config.gate.n_max,
-        seed: config.run.seed,
-    }
 }

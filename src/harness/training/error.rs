@@ -92,9 +92,6 @@ pub enum TrainError {
         /// The types.
         task_types: Vec<TaskType>,
     },
-    /// Skills shall evolve, and the agent reads none.
-    #[error("evolve skills: agent.skill_mode is none, so that both arms of a gate would be the same agent")]
-    NoSkills,
     /// No task type has enough units.
     #[error("train: no task type has the {needed} units that an accept needs at least")]
     NothingToTrain {
@@ -149,7 +146,6 @@ impl Fault for TrainError {
             | Self::ConfigChanged { .. }
             | Self::SharedFile { .. }
             | Self::NoSkillFile { .. }
-            | Self::NoSkills
             | Self::NoRerun { .. } => ExitClass::Usage,
         }
     }
@@ -174,7 +170,6 @@ impl Fault for TrainError {
             Self::DataChanged { .. } => "train.data_changed",
             Self::SharedFile { .. } => "train.shared_file",
             Self::NoSkillFile { .. } => "train.no_skill_file",
-            Self::NoSkills => "train.skill_mode_none",
             Self::NothingToTrain { .. } => "train.nothing_to_train",
             Self::NoRerun { .. } => "train.no_rerun",
             Self::Missing { .. } => "train.missing",
@@ -201,7 +196,6 @@ impl Fault for TrainError {
             Self::DataChanged { .. } => "put the data back, or begin anew with --fresh".into(),
             Self::SharedFile { .. } => "rename one of the task types, so that each has a file of its own".into(),
             Self::NoSkillFile { .. } => "'trm skills scaffold' makes the missing files".into(),
-            Self::NoSkills => "set agent.skill_mode to auto or manual, or edits.evolve_skills to false".into(),
             Self::NothingToTrain { .. } => {
                 "import more questions, or lower pools.test_size; 'trm gate simulate' shows what is needed".into()
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures::future::try_join_all;
 
@@ -13,17 +13,18 @@ use super::trainer::Trainer;
 use crate::agent::{Agent, AgentRecord, AgentTexts, CallPlace};
 use crate::config::SkillMode;
 use crate::domain::{Arm, ContentHash, EpochStep, Hasher, Question, StopReason, TaskType, UnitId};
-use crate::evolution::scheduler::{Answer, Board, GateSettings, GateSpec, SettledGate};
-use crate::harness::gate_executor::{ArmLaunch, ArmRecord, ArmReturn, ArmRunner, GateInput, GatePlan, run_gates};
+use crate::evolution::scheduler::{Answer, Board, GateFailure, GateSettings, GateSpec, SettledGate};
+use crate::harness::gate_executor::{
+    ArmLaunch, ArmRecord, ArmReturn, ArmRunner, GateInput, GatePlan, GateRunError, run_gates,
+};
 use crate::harness::gate_policy::launch_policy;
-use crate::harness::inference::{AnswerPlace, Cut, InferenceError, add_calls, answer_on_task, now_ms, put_answer};
+use crate::harness::inference::{
+    AnswerPlace, Cut, InferenceError, PULSE, SignOfLife, add_calls, answer_on_task, now_ms, put_answer,
+};
 use crate::harness::session::SessionError;
 use crate::harness::versions::{DEFAULT_SKILL, FileSet, VersionedPrompts, VersionedSkills, skill_fields};
-use crate::store::rows::{BaselineEntry, BaselineKey, GateEvidence, Heartbeat, MadeBy, VersionPair};
+use crate::store::rows::{BaselineEntry, BaselineKey, GateEvidence, MadeBy, VersionPair};
 use crate::store::{Batch, PhaseKey, Scope};
-
-/// How often the sign of life is written while gates run.
-const PULSE: Duration = Duration::from_secs(1);
 
 /// The settled gates of a step.
 pub(super) struct Gated {
@@ -64,7 +65,8 @@ pub(super) async fn run_step_gates(
         never = arms.pulse() => match never {},
     };
     arms.flush_calls().await?;
-    let settled = result?.into_iter().map(|gate| (gate.outcome.task_type.clone(), gate)).collect();
+    let settled = result.map_err(|error| arms.ended(error))?;
+    let settled = settled.into_iter().map(|gate| (gate.outcome.task_type.clone(), gate)).collect();
     let wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(Gated { settled, wall_ms })
 }
@@ -166,14 +168,34 @@ impl<'a> StepArms<'a> {
     }
 
     fn failed(&self, question: &Question, cut: Cut) -> InferenceError {
-        let phase = format!("gates of {}", self.place);
-        let (done, total) = (self.answered.load(Ordering::Relaxed), self.planned.load(Ordering::Relaxed));
         match cut {
-            Cut::Interrupted(cut) if cut.by_budget => InferenceError::Budget { phase, done, total },
-            Cut::Interrupted(_) => InferenceError::Interrupted { phase, done, total },
+            Cut::Interrupted(cut) if cut.by_budget => {
+                let (phase, done, total) = self.progress();
+                InferenceError::Budget { phase, done, total }
+            }
+            Cut::Interrupted(_) => self.interrupted(),
             Cut::Video(source) => InferenceError::Video { question: question.question_id.clone(), source },
             Cut::Panic => InferenceError::Panic(question.question_id.clone()),
         }
+    }
+
+    /// A wish to stop is told like that of any other phase, with how far the gates were.
+    fn ended(&self, error: GateRunError<InferenceError>) -> TrainError {
+        if matches!(error, GateRunError::Gate(GateFailure::Cancelled)) {
+            self.interrupted().into()
+        } else {
+            error.into()
+        }
+    }
+
+    fn interrupted(&self) -> InferenceError {
+        let (phase, done, total) = self.progress();
+        InferenceError::Interrupted { phase, done, total }
+    }
+
+    fn progress(&self) -> (String, usize, usize) {
+        let (done, total) = (self.answered.load(Ordering::Relaxed), self.planned.load(Ordering::Relaxed));
+        (format!("gates of {}", self.place), done, total)
     }
 
     /// Calls of questions that were cut off were paid for all the same.
@@ -196,27 +218,15 @@ impl<'a> StepArms<'a> {
         let mut pulse = tokio::time::interval(PULSE);
         loop {
             pulse.tick().await;
-            let status = self.trainer.session.bench.hub.status();
-            let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-            let in_flight = *self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
-            let waiting: u64 = status.roles.iter().flat_map(|role| &role.waiting).map(|waiting| waiting.calls).sum();
-            let heartbeat = Heartbeat {
-                at_ms: now_ms(),
-                pid: std::process::id(),
-                scope: Some(self.scope),
-                activity: "gate".to_owned(),
-                done: count(self.answered.load(Ordering::Relaxed)),
-                total: count(self.planned.load(Ordering::Relaxed)),
-                in_flight: u32::try_from(in_flight).unwrap_or(u32::MAX),
+            let sign = SignOfLife {
+                scope: self.scope,
+                activity: "gate",
+                done: self.answered.load(Ordering::Relaxed),
+                total: self.planned.load(Ordering::Relaxed),
+                in_flight: Some(*self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)),
                 per_minute: None,
-                retries: status.roles.iter().map(|role| role.retries).sum(),
-                waiting: u32::try_from(waiting).unwrap_or(u32::MAX),
-                cost_usd: status.budget.spent.usd(),
-                details: serde_json::to_string(&status).unwrap_or_default(),
             };
-            let mut batch = Batch::new();
-            batch.put_heartbeat(&self.trainer.run, &heartbeat);
-            if let Err(error) = self.trainer.write(batch).await {
+            if let Err(error) = sign.write(&self.trainer.session.bench, &self.trainer.run).await {
                 tracing::debug!(%error, "no sign of life could be written");
             }
         }

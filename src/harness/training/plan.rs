@@ -9,7 +9,7 @@ use super::material::Material;
 use super::state::ladder_units;
 use super::story::TrainEvent;
 use super::trainer::Trainer;
-use crate::config::{self, RunConfig, SkillMode};
+use crate::config::{self, RunConfig};
 use crate::domain::{FileName, TaskType, UnitId};
 use crate::evolution::gate::units_to_reach;
 use crate::harness::correctness::Correctness;
@@ -85,14 +85,11 @@ pub(super) fn can_accept(config: &RunConfig, units: usize) -> bool {
     units.min(config.gate.n_max) >= reach(config).provisional as usize
 }
 
-/// Refuses what cannot be trained: types that share a file or have none, an agent without skills.
+/// Refuses what cannot be trained: types that share a file or have none.
 pub(super) fn check_plan(session: &Session, material: &Material) -> Result<(), TrainError> {
     let config = &session.config;
     if !config.edits.evolve_skills {
         return Ok(());
-    }
-    if config.agent.skill_mode == SkillMode::None {
-        return Err(TrainError::NoSkills);
     }
     let task_types = material.task_types();
     no_shared_file(&task_types)?;
@@ -196,4 +193,19 @@ pub fn dry_run(session: &Session) -> Result<DryRun, TrainError> {
         gate_answers_per_epoch: 2 * steps * of_gates,
         types,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_that_map_to_one_file_are_named_with_it() {
+        let types = |names: &[&str]| names.iter().map(|name| TaskType::new(*name).unwrap()).collect::<Vec<_>>();
+        assert!(no_shared_file(&types(&["Counting", "Action Reasoning"])).is_ok());
+        let shared = no_shared_file(&types(&["Action Reasoning", "Counting", "Action-Reasoning"])).unwrap_err();
+        let TrainError::SharedFile { file, task_types } = &shared else { panic!("{shared}") };
+        assert_eq!(*file, task_types[0].skill_file());
+        assert_eq!(*task_types, types(&["Action Reasoning", "Action-Reasoning"]));
+    }
 }

@@ -42,8 +42,6 @@ pub(super) struct Settlement {
     pub(super) state: Checkpoint,
     /// The versions that the step began with.
     pub(super) current: VersionPair,
-    /// Validation accuracy of what is current after the step, where it is known.
-    pub(super) current_val_acc: Option<f64>,
     /// The step's mark, settled.
     pub(super) mark: ScopeMark,
     /// The rollout's answers, pending until now.
@@ -87,8 +85,8 @@ impl Settlement {
         batch.label("settlement");
         if versions.current != self.current.skills {
             let pair = VersionPair { skills: versions.current, ..self.current };
-            let pointer =
-                Pointer { versions: pair, val_acc: self.current_val_acc, moved_by: Some(self.made_by.clone()) };
+            // No validation was answered with these skills yet: the slow update does that.
+            let pointer = Pointer { versions: pair, val_acc: None, moved_by: Some(self.made_by.clone()) };
             batch.put_pointer(PointerName::Current, &pointer);
         }
         for (task_type, report) in &reports {

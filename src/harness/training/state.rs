@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::material::{Material, per_unit};
 use crate::domain::{ContentHash, EpochStep, FileName, QuestionId, TaskType, UnitId, VersionName};
 use crate::harness::correctness::unit_correct;
-use crate::harness::ladder::{GatePools, LadderEntry};
-use crate::store::rows::{self, Checkpoint, Pools, Progress};
+use crate::store::rows::{Checkpoint, Pools, Progress};
 
 /// One answer a question: right, wrong, or none for a technical failure, which changes nothing.
 pub(super) type Answers = BTreeMap<QuestionId, Option<bool>>;
@@ -112,31 +111,6 @@ pub(super) fn tick_cooldown(state: &mut Checkpoint) {
         .into_iter()
         .filter_map(|(task_type, left)| (left > 1).then(|| (task_type, left - 1)))
         .collect();
-}
-
-/// The ladders as the harness works with them.
-pub(super) fn gate_pools(ladders: &BTreeMap<TaskType, rows::Ladder>) -> GatePools {
-    let entry = |entry: &rows::LadderEntry| LadderEntry {
-        unit_id: entry.unit_id.clone(),
-        p_hat: entry.p_hat,
-        observations: entry.observations,
-    };
-    let entries = ladders.iter().map(|(name, ladder)| (name.clone(), ladder.entries.iter().map(entry).collect()));
-    GatePools { entries: entries.collect() }
-}
-
-/// The ladders as the store keeps them.
-pub(super) fn stored_ladders(pools: &GatePools, data: ContentHash) -> BTreeMap<TaskType, rows::Ladder> {
-    let entry = |entry: &LadderEntry| rows::LadderEntry {
-        unit_id: entry.unit_id.clone(),
-        p_hat: entry.p_hat,
-        observations: entry.observations,
-    };
-    let ladder = |entries: &Vec<LadderEntry>| rows::Ladder {
-        data_fingerprint: data,
-        entries: entries.iter().map(entry).collect(),
-    };
-    pools.entries.iter().map(|(name, entries)| (name.clone(), ladder(entries))).collect()
 }
 
 /// How many steps the training has, as far as this epoch tells: T of the edit budget.

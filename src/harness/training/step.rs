@@ -112,7 +112,6 @@ async fn settle(trainer: &Trainer<'_>, start: &Checkpoint, step: Settling) -> Re
         global_step: step.global_step,
         state: start.clone(),
         current: step.current,
-        current_val_acc: None,
         mark: ScopeMark { settled: true, ..step.mark },
         answers: step.answers,
         system_pack: step.diagnosis.system_pack.as_ref().map(json),

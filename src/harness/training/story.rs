@@ -22,6 +22,8 @@ pub enum TrainEvent {
     Dropped { task_type: TaskType, units: usize, needed: u32 },
     /// Types that are trained.
     Types { confirmable: Vec<(TaskType, usize)>, provisional_at_best: Vec<(TaskType, usize)> },
+    /// The evaluation of a seed serves as the baseline.
+    BaselineFrom { seed: String, answers: usize },
     /// The baseline and the pools stand.
     Prepared { questions: usize, accuracy: Option<f64>, validation: Option<f64>, pools: (usize, usize, usize) },
     /// An epoch begins.
@@ -83,6 +85,9 @@ impl fmt::Display for TrainEvent {
                     return Ok(());
                 }
                 write!(f, "; on probation at best: {}", units(provisional_at_best))
+            }
+            Self::BaselineFrom { seed, answers } => {
+                write!(f, "baseline: {answers} answers come from the evaluation of seed {seed}")
             }
             Self::Prepared { questions, accuracy, validation, pools: (test, val, diag) } => write!(
                 f,

@@ -6,7 +6,7 @@ use super::super::TrainError;
 use super::super::settlement::Versions;
 use super::super::story::TrainEvent;
 use super::super::trainer::Trainer;
-use super::{At, settle_alone};
+use super::{At, begin, settle};
 use crate::domain::FileName;
 use crate::evolution::diagnosis::{merge_system_packs, merge_tool_packs};
 use crate::evolution::evolve::{EvolutionKind, EvolutionRecord, ToolContent};
@@ -24,6 +24,8 @@ pub(super) async fn evolve(trainer: &Trainer<'_>, state: &Checkpoint, at: At) ->
     for (tool, stored) in state.tool_packs.iter().filter(|_| config.slow.tools) {
         tools.extend(merge_tool_packs(&packs(trainer, stored)?).map(|pack| (tool.clone(), pack)));
     }
+    // The writer's calls are rows of this scope: what an earlier attempt left goes before they come.
+    let mark = begin(trainer, at, current, &[]).await?;
     let prompts = VersionedPrompts::load(&trainer.snapshot()?, current.prompts)?;
     let place = EvolvePlace { run: trainer.run.clone(), scope: at.scope() };
     let budget = config.edits.edit_budget_end;
@@ -47,7 +49,7 @@ pub(super) async fn evolve(trainer: &Trainer<'_>, state: &Checkpoint, at: At) ->
         let pair = VersionPair { prompts: version, ..current };
         batch.put_pointer(PointerName::Current, &trainer.moved(at.scope(), pair, None));
     }
-    let state = settle_alone(trainer, at, state.clone(), current, batch).await?;
+    let state = settle(trainer, at, state.clone(), mark, batch).await?;
     if !records.is_empty() {
         trainer.report.event(&TrainEvent::Prompts { epoch: at.epoch, changed: texts.len() });
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::TrainError;
 use super::super::material::per_unit;
-use super::super::state::{Answers, gate_pools, stored_ladders};
+use super::super::state::Answers;
 use super::super::step::steps_of;
 use super::super::story::TrainEvent;
 use super::super::trainer::Trainer;
@@ -12,6 +12,7 @@ use super::closed_loop::action_of;
 use super::{At, settle_alone};
 use crate::domain::{Phase, QuestionId, Unit, UnitId};
 use crate::harness::ladder::GatePools;
+use crate::harness::ladder_store::{gate_pools, stored_ladders};
 use crate::store::rows::{Checkpoint, PointerName, SystemToolAction};
 use crate::store::{Batch, PhaseKey, Scope};
 

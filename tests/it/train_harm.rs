@@ -1,0 +1,73 @@
+//! A writer that only ever does harm: nothing that it writes, gated or not, reaches the best pointer.
+
+use serde_json::json;
+use trm::domain::RunId;
+use trm::sim::world::{Damage, damages_in};
+use trm::store::rows::{PointerName, StartState, VersionKind};
+use trm::store::{Scope, Snapshot};
+
+use crate::llm_support::{Act, Hostile, completion};
+use crate::train_support::{check, json, store, workspace};
+
+/// As the small training, with the writer elsewhere.
+fn config(writer: &str) -> String {
+    format!(
+        "\
+data: {{questions: questions.jsonl, videos_dir: videos}}
+llm:
+  default: {{provider: sim}}
+  vision: {{provider: sim}}
+  evolve: {{provider: openai, base_urls: [{writer:?}], model: harm}}
+run: {{seed: 42}}
+agent: {{tool_summaries: raw, concurrency: 16, max_steps: 8}}
+pools: {{eval_min_per_class: 1}}
+minibatch: {{batch_size: 16, max_steps_per_epoch: 2}}
+epochs: {{epochs: 2}}
+slow: {{momentum_sample: 6}}
+"
+    )
+}
+
+/// Everything that a writer may be asked for, in one reply: the harm is the same in all of it.
+fn harmful_reply() -> String {
+    let advice: Vec<&str> = Damage::ALL.iter().filter_map(|damage| damage.sentences().first().copied()).collect();
+    let text = advice.join(" ");
+    let edit = json!({"op": "append", "target": "", "content": text, "file": "extract"});
+    completion(&json!({"edits": [edit], "selected": [0], "guidance": text, "notes": [text]}).to_string())
+}
+
+fn harm_in(snapshot: &Snapshot<'_>, kind: VersionKind, name: trm::domain::VersionName) -> bool {
+    snapshot.version_texts(kind, name).unwrap().values().any(|text| !damages_in(text).is_empty())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_harmful_note_or_prompt_never_moves_the_best_pointer() {
+    let writer = Hostile::start(|_, _| Act::ok(harmful_reply())).await;
+    let folder = tempfile::tempdir().unwrap();
+    let text = config(&writer.url);
+    let (ws, summary) = tokio::task::spawn_blocking({
+        let folder = folder.path().to_owned();
+        move || {
+            let ws = workspace(&folder, 10, &text);
+            let summary = json(&ws, &["train"]);
+            (ws, summary)
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(summary["finished"], true);
+    assert!(writer.hits() > 10, "the writer was asked");
+    check(&ws);
+    let store = store(&ws);
+    let snapshot = store.snapshot().unwrap();
+    let best = snapshot.pointer(PointerName::Best).unwrap().unwrap().versions;
+    let run: RunId = "train1".parse().unwrap();
+    assert_eq!(best, snapshot.run(&run).unwrap().unwrap().versions, "{summary}");
+
+    // It is no empty claim: the harm was there, in notes that pass no gate and in prompts that R2 measured.
+    let second: StartState = snapshot.row(&run, Scope::step(2, 0), &()).unwrap().unwrap();
+    assert!(harm_in(&snapshot, VersionKind::Skills, second.current.skills), "notes of the first epoch");
+    let prompts = snapshot.versions(VersionKind::Prompts).unwrap();
+    assert!(prompts.iter().any(|(name, _)| harm_in(&snapshot, VersionKind::Prompts, *name)), "prompts were tried");
+    assert!(!harm_in(&snapshot, VersionKind::Prompts, second.current.prompts), "and taken back");
+}

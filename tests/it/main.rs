@@ -64,8 +64,8 @@ mod store_sample;
 mod store_support;
 mod support;
 mod train;
-#[cfg(feature = "failpoints")]
 mod train_damage;
+#[cfg(feature = "failpoints")]
 mod train_failpoints;
 mod train_harm;
 mod train_rules;

@@ -1,8 +1,9 @@
-//! A writer that only ever does harm: nothing that it writes, gated or not, reaches the best pointer.
+//! A writer whose edits help, and whose notes and prompts only ever do harm: they pass no gate, and none of them reaches the
+//! best pointer.
 
 use serde_json::json;
 use trm::domain::RunId;
-use trm::sim::world::{Damage, damages_in};
+use trm::sim::world::{Damage, Strategy, damages_in};
 use trm::store::rows::{PointerName, StartState, VersionKind};
 use trm::store::{Scope, Snapshot};
 
@@ -28,12 +29,15 @@ slow: {{momentum_sample: 6}}
     )
 }
 
-/// Everything that a writer may be asked for, in one reply: the harm is the same in all of it.
-fn harmful_reply() -> String {
-    let advice: Vec<&str> = Damage::ALL.iter().filter_map(|damage| damage.sentences().first().copied()).collect();
-    let text = advice.join(" ");
-    let edit = json!({"op": "append", "target": "", "content": text, "file": "extract"});
-    completion(&json!({"edits": [edit], "selected": [0], "guidance": text, "notes": [text]}).to_string())
+/// What the writer replies: helpful edits of skills, harmful guidance and prompts.
+fn reply(request: &[u8]) -> String {
+    let text = String::from_utf8_lossy(request);
+    let is_prompt = text.contains("The system prompt as it is") || text.contains("`extract` as it is");
+    let help: Vec<&str> = Strategy::ALL.iter().filter_map(|strategy| strategy.canonical().first().copied()).collect();
+    let harm: Vec<&str> = Damage::ALL.iter().filter_map(|damage| damage.sentences().first().copied()).collect();
+    let (edit, guidance) = (if is_prompt { &harm } else { &help }.join("\n- "), harm.join(" "));
+    let edit = json!({"op": "append", "target": "", "content": format!("- {edit}"), "file": "extract"});
+    completion(&json!({"edits": [edit], "selected": [0], "guidance": guidance, "notes": ["Look twice."]}).to_string())
 }
 
 fn harm_in(snapshot: &Snapshot<'_>, kind: VersionKind, name: trm::domain::VersionName) -> bool {
@@ -42,7 +46,7 @@ fn harm_in(snapshot: &Snapshot<'_>, kind: VersionKind, name: trm::domain::Versio
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_harmful_note_or_prompt_never_moves_the_best_pointer() {
-    let writer = Hostile::start(|_, _| Act::ok(harmful_reply())).await;
+    let writer = Hostile::start(|_, request| Act::ok(reply(request))).await;
     let folder = tempfile::tempdir().unwrap();
     let text = config(&writer.url);
     let (ws, summary) = tokio::task::spawn_blocking({
@@ -61,13 +65,19 @@ async fn a_harmful_note_or_prompt_never_moves_the_best_pointer() {
     let store = store(&ws);
     let snapshot = store.snapshot().unwrap();
     let best = snapshot.pointer(PointerName::Best).unwrap().unwrap().versions;
-    let run: RunId = "train1".parse().unwrap();
-    assert_eq!(best, snapshot.run(&run).unwrap().unwrap().versions, "{summary}");
+    let start = snapshot.run(&run_id()).unwrap().unwrap().versions;
+    assert_ne!(best.skills, start.skills, "edits that help did move it: {summary}");
+    assert!(!harm_in(&snapshot, VersionKind::Skills, best.skills), "no note");
+    assert_eq!(best.prompts, start.prompts, "no prompt");
 
-    // It is no empty claim: the harm was there, in notes that pass no gate and in prompts that R2 measured.
-    let second: StartState = snapshot.row(&run, Scope::step(2, 0), &()).unwrap().unwrap();
+    // It is no empty claim: the harm was there, in notes of the first epoch and in prompts that R2 measured.
+    let second: StartState = snapshot.row(&run_id(), Scope::step(2, 0), &()).unwrap().unwrap();
     assert!(harm_in(&snapshot, VersionKind::Skills, second.current.skills), "notes of the first epoch");
     let prompts = snapshot.versions(VersionKind::Prompts).unwrap();
     assert!(prompts.iter().any(|(name, _)| harm_in(&snapshot, VersionKind::Prompts, *name)), "prompts were tried");
     assert!(!harm_in(&snapshot, VersionKind::Prompts, second.current.prompts), "and taken back");
+}
+
+fn run_id() -> RunId {
+    "train1".parse().unwrap()
 }

@@ -224,6 +224,7 @@ async fn begin(
                 (row.data_fingerprint != frozen.data, "its questions"),
                 (row.config_fingerprint != frozen.structural, "its structural configuration"),
                 (row.versions != request.versions, "its versions"),
+                (row.environment_fingerprint != frozen.environment, "its videos"),
             ];
             if let Some((_, what)) = differs.into_iter().find(|(differs, _)| *differs) {
                 return Err(EvaluationError::OtherRun { run, what });
@@ -298,7 +299,8 @@ async fn settle(
 
 fn derived_run_id(request: &EvaluationRequest) -> Result<RunId, IdError> {
     let mut hasher = Hasher::new("trm.evaluation");
-    hasher.part(request.frozen.structural.as_bytes()).part(request.frozen.data.as_bytes());
+    let frozen = &request.frozen;
+    hasher.part(frozen.structural.as_bytes()).part(frozen.data.as_bytes()).part(frozen.environment.as_bytes());
     for question in &request.questions {
         hasher.part(question.question_id.as_str());
     }

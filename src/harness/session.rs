@@ -267,9 +267,10 @@ pub fn open_sim(
     Ok(SimModel::new(truth, settings, seed))
 }
 
-/// The hash of everything that an answer depends on beside skills and prompts (design 12).
+/// The hash of everything that an answer depends on beside skills and prompts (design 12). The same model at another
+/// address gives the same answers.
 fn environment(config: &RunConfig, questions: &QuestionSet, trees: &TreeSet) -> Result<ContentHash, DataError> {
-    let mut hasher = Hasher::new("trm.environment.v1");
+    let mut hasher = Hasher::new("trm.environment.v2");
     hasher.part(questions.fingerprint.as_bytes());
     hasher.part(trees.fingerprint(questions.videos().keys().copied())?.as_bytes());
     for role in [Role::Search, Role::Tool, Role::Vision, Role::Embed] {
@@ -277,8 +278,6 @@ fn environment(config: &RunConfig, questions: &QuestionSet, trees: &TreeSet) -> 
         let shape = serde_json::json!([
             group.provider,
             group.model,
-            group.endpoint_group,
-            group.base_urls,
             group.temperature,
             group.max_tokens,
             group.context_tokens,

@@ -38,6 +38,7 @@ mod import_parquet;
 mod import_questions;
 mod import_target;
 mod infer;
+mod infer_again;
 mod inspect_training;
 mod kernel_session;
 mod llm_cache;

@@ -143,6 +143,10 @@ fn a_step_runs_again_by_one_range_delete_and_leaves_its_neighbours() {
     // Arms that a verdict cut off were never answered; everything else came from the response cache.
     assert!(paid(&again) <= paid(&summary) + 16 * 12, "{} calls instead of {}", paid(&again), paid(&summary));
     assert_eq!(digest(&ws), expected, "the same steps make the same versions");
+    let other_steps = ["train", "--rerun", "e1s0", "--set", "agent.max_steps=7"];
+    let (code, error, _) = failure(&ws, &other_steps);
+    assert_eq!((code, error.as_str()), (2, "train.config_changed"), "a finished run is no exception");
+    assert_eq!(digest(&ws), expected);
     let (code, error, _) = failure(&ws, &["train", "--rerun", "e9s9"]);
     assert_eq!((code, error.as_str()), (2, "train.no_rerun"));
 }
@@ -153,6 +157,8 @@ fn until_stops_and_resume_needs_something_to_resume() {
     let ws = workspace(folder.path(), 8, SMALL);
     let (code, error, _) = failure(&ws, &["train", "--resume"]);
     assert_eq!((code, error.as_str()), (2, "train.nothing_to_resume"));
+    let (code, error, _) = failure(&ws, &["train", "--rerun", "e1s0"]);
+    assert_eq!((code, error.as_str()), (2, "train.no_rerun"), "and nothing is begun for it");
     let stopped = json(&ws, &["train", "--until", "e1s0"]);
     assert_eq!((&stopped["finished"], &stopped["steps"]), (&false.into(), &1.into()));
     let snapshot = store(&ws).snapshot().unwrap();
@@ -178,6 +184,8 @@ fn until_stops_and_resume_needs_something_to_resume() {
     let (code, error, text) = failure(&ws, &["train"]);
     assert_eq!((code, error.as_str()), (3, "train.data_changed"), "{text}");
     check(&ws);
+    let (code, error, text) = failure(&ws, &["train", "--run-id", "tarin1"]);
+    assert_eq!((code, error.as_str()), (2, "train.other_unfinished"), "a slip of the pen gives nothing up: {text}");
     let fresh = json(&ws, &["train", "--fresh", "--until", "e1s0"]);
     assert_eq!(fresh["run_id"], "train2", "another run, and the first one is given up");
     assert_eq!(json(&ws, &["inspect", "run", "train1"])["state"], "abandoned");

@@ -35,7 +35,7 @@ fn reply(request: &[u8]) -> String {
     let is_prompt = text.contains("The system prompt as it is") || text.contains("`extract` as it is");
     let help: Vec<&str> = Strategy::ALL.iter().filter_map(|strategy| strategy.canonical().first().copied()).collect();
     let harm: Vec<&str> = Damage::ALL.iter().filter_map(|damage| damage.sentences().first().copied()).collect();
-    let (edit, guidance) = (if is_prompt { &harm } else { &help }.join("\n- "), harm.join(" "));
+    let (edit, guidance) = (if is_prompt { &harm } else { &help }.join("\n- "), harm[..4].join(" "));
     let edit = json!({"op": "append", "target": "", "content": format!("- {edit}"), "file": "extract"});
     completion(&json!({"edits": [edit], "selected": [0], "guidance": guidance, "notes": ["Look twice."]}).to_string())
 }

@@ -16,8 +16,8 @@ use super::tally::{Report, Tally};
 use crate::agent::{Agent, AgentRecord, CallPlace};
 use crate::data::DataError;
 use crate::domain::{ExitClass, Fault, Question, QuestionId};
-use crate::store::rows::{Outcome, Prediction};
-use crate::store::{AnswerKey, Batch, StoreError};
+use crate::store::rows::{Call, ObserveFrameHealth, Outcome, Prediction, TraceSpan};
+use crate::store::{AnswerKey, Batch, SpanKey, StoreError};
 
 /// Why a phase ended before all its questions were answered. What was answered is durable.
 #[derive(Debug, thiserror::Error)]
@@ -129,6 +129,12 @@ struct Work<'a> {
     report: &'a dyn Report,
     place: CallPlace,
     answers: BTreeMap<QuestionId, Prediction>,
+    /// Technical failures of earlier sessions, which are asked again.
+    failed_before: BTreeMap<QuestionId, Prediction>,
+    /// Call rows of earlier sessions, by question: later ones are numbered on.
+    calls_before: BTreeMap<String, u32>,
+    /// Questions that never failed before and were answered, and those of them that failed now.
+    fresh: (usize, usize),
     tally: Tally,
 }
 
@@ -140,19 +146,26 @@ impl<'a> Work<'a> {
         let mut answers = BTreeMap::new();
         let wanted: std::collections::BTreeSet<&QuestionId> = plan.questions.iter().map(|q| &q.question_id).collect();
         let stored = bench.store.snapshot()?.rows_of::<Prediction>(&plan.run, plan.scope, &plan.phase)?;
+        let mut failed_before = BTreeMap::new();
         for (AnswerKey { question, .. }, prediction) in stored {
-            if prediction.outcome != Outcome::Infra && wanted.contains(&question) {
+            if !wanted.contains(&question) {
+                continue;
+            }
+            if prediction.outcome == Outcome::Infra {
+                failed_before.insert(question, prediction);
+            } else {
                 tally.add(prediction.outcome);
                 tally.resumed += 1;
                 answers.insert(question, prediction);
             }
         }
+        let calls_before = calls_of(bench, plan)?;
         let place = CallPlace {
             phase_run: plan.phase.run_id(&plan.run, plan.scope),
             phase_path: plan.phase.path(plan.scope),
             sample: 0,
         };
-        Ok(Self { bench, plan, report, place, answers, tally })
+        Ok(Self { bench, plan, report, place, answers, failed_before, calls_before, fresh: (0, 0), tally })
     }
 
     async fn run(&mut self) -> Result<(), InferenceError> {
@@ -211,18 +224,26 @@ impl<'a> Work<'a> {
             versions: plan.versions,
             now_ms: now_ms(),
         };
-        let Some(prediction) = put_answer(&mut batch, self.bench, &place, &question, &samples) else {
+        let failed_before = self.failed_before.get(&question.question_id);
+        if let Some(failed) = failed_before {
+            remove_answer(&mut batch, plan, &question.question_id, failed);
+        }
+        let calls_before = self.calls_before(question.question_id.as_str());
+        let Some(prediction) = put_answer(&mut batch, self.bench, &place, &question, &samples, calls_before) else {
             return Err(InferenceError::Panic(question.question_id));
         };
-        let group = plan.phase.to_string();
         self.bench.store.write(batch).await?;
         self.tally.add(prediction.outcome);
+        if failed_before.is_none() {
+            self.fresh.0 += 1;
+            self.fresh.1 += usize::from(prediction.outcome == Outcome::Infra);
+        }
         self.answers.insert(question.question_id, prediction);
-        // Ten failures and nothing else: the rest would fail too.
-        if self.tally.infra >= 10 && self.tally.infra == self.tally.done - self.tally.resumed {
+        // Ten failures and nothing else: the rest would fail too. What failed before and does again tells nothing of it.
+        if self.fresh.1 >= 10 && self.fresh.0 == self.fresh.1 {
             let outcomes = self.answers.values().filter(|prediction| prediction.outcome == Outcome::Infra);
             let outcomes = outcomes.map(|prediction| (prediction.outcome, prediction.error.as_deref()));
-            check_guard(&group, outcomes, 0.0)?;
+            check_guard(&plan.phase.to_string(), outcomes, 0.0)?;
         }
         Ok(())
     }
@@ -232,9 +253,13 @@ impl<'a> Work<'a> {
         let mut batch = Batch::new();
         for (item, calls) in self.bench.sink.take_phase(&self.place.phase_run) {
             let group = self.plan.phase.to_string();
-            add_calls(&mut batch, &self.plan.run, self.plan.scope, &group, (&item, 0), &calls);
+            add_calls(&mut batch, &self.plan.run, self.plan.scope, &group, (&item, self.calls_before(&item)), &calls);
         }
         if batch.is_empty() { Ok(()) } else { self.bench.store.write(batch).await }
+    }
+
+    fn calls_before(&self, item: &str) -> u32 {
+        self.calls_before.get(item).copied().unwrap_or(0)
     }
 
     fn show(&self) {
@@ -264,6 +289,28 @@ impl<'a> Work<'a> {
         let phase = self.plan.phase.to_string();
         InferenceError::Budget { phase, done: self.answers.len(), total: self.tally.total }
     }
+}
+
+/// How many calls of each question of the phase have rows already.
+fn calls_of(bench: &Bench, plan: &AnswerPlan) -> Result<BTreeMap<String, u32>, StoreError> {
+    let group = plan.phase.to_string();
+    let mut counts = BTreeMap::new();
+    bench.store.snapshot()?.visit::<Call>(&plan.run, plan.scope, |key, _| {
+        if key.group == group {
+            *counts.entry(key.item).or_insert(0) += 1;
+        }
+        std::ops::ControlFlow::Continue(())
+    })?;
+    Ok(counts)
+}
+
+/// Takes the rows of a failed answer out before another one comes in their place, which may have fewer.
+fn remove_answer(batch: &mut Batch, plan: &AnswerPlan, question: &QuestionId, failed: &Prediction) {
+    let answer = AnswerKey { phase: plan.phase.clone(), question: question.clone() };
+    for span in 0..failed.spans {
+        batch.remove::<TraceSpan>(&plan.run, plan.scope, &SpanKey { answer: answer.clone(), span });
+    }
+    batch.remove::<ObserveFrameHealth>(&plan.run, plan.scope, &answer);
 }
 
 /// Milliseconds since 1970.

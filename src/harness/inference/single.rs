@@ -51,19 +51,20 @@ pub(in crate::harness) fn answer_on_task(
     async move { task.await.unwrap_or(Err(Cut::Panic)) }
 }
 
-/// Adds an answer to a batch: prediction, trace, plug-in reports, calls. None without any sample: a bug.
+/// Adds an answer to a batch: prediction, trace, plug-in reports, calls numbered from `calls_before`. None without any sample: a bug.
 pub(in crate::harness) fn put_answer(
     batch: &mut Batch,
     bench: &Bench,
     place: &AnswerPlace<'_>,
     question: &Question,
     samples: &[AgentRecord],
+    calls_before: u32,
 ) -> Option<Prediction> {
     let chosen = majority(samples)?;
     let prediction = add_answer(batch, place, question, chosen, samples);
     let item = question.question_id.as_str();
     let calls = bench.sink.take(&place.phase.run_id(place.run, place.scope), item);
-    add_calls(batch, place.run, place.scope, &place.phase.to_string(), (item, 0), &calls);
+    add_calls(batch, place.run, place.scope, &place.phase.to_string(), (item, calls_before), &calls);
     Some(prediction)
 }
 

@@ -82,11 +82,11 @@ pub fn start_from(
     match existing {
         Some((workspace, config)) => {
             source.check_data(workspace, config)?;
-            refuse_if_used(workspace)?;
         }
         None => source.check_data(&source.workspace, &source.config)?,
     }
-    let store = folder.join("trm.redb");
+    let store = existing.map_or_else(|| folder.join("trm.redb"), |(workspace, _)| workspace.store());
+    refuse_if_used(&store, folder)?;
     if existing.is_none() {
         source.copy_data(folder, &mut created)?;
     }
@@ -113,11 +113,11 @@ pub fn start_from(
 }
 
 /// A store in which something was done is not replaced.
-fn refuse_if_used(workspace: &Workspace) -> Result<(), SeedError> {
-    if !workspace.store().exists() {
+fn refuse_if_used(store: &Path, folder: &Path) -> Result<(), SeedError> {
+    if !store.exists() {
         return Ok(());
     }
-    let snapshot = StoreReader::open(workspace.store())?.snapshot()?;
+    let snapshot = StoreReader::open(store)?.snapshot()?;
     let runs = snapshot.runs()?.len();
     let later =
         |kind| Ok::<_, SeedError>(snapshot.latest_version(kind)?.is_some_and(|latest| latest > VersionName::FIRST));
@@ -125,7 +125,7 @@ fn refuse_if_used(workspace: &Workspace) -> Result<(), SeedError> {
         return Ok(());
     }
     let holds = format!("{runs} runs, versions or seeds of its own");
-    Err(WorkspaceError::Exists { folder: workspace.root().to_owned(), holds }.into())
+    Err(WorkspaceError::Exists { folder: folder.to_owned(), holds }.into())
 }
 
 impl SeedSource {

@@ -2,7 +2,7 @@
 
 use super::TrainError;
 use crate::config::{KeyClass, RunConfig, diff_snapshot};
-use crate::domain::RunId;
+use crate::domain::{EpochStep, RunId};
 use crate::harness::inference::now_ms;
 use crate::harness::session::Session;
 use crate::harness::versions::resolve;
@@ -58,7 +58,7 @@ pub fn chosen_run(
             return Ok((run.clone(), true));
         }
     }
-    if let Some(run) = choice.run_id.clone() {
+    if let Some(run) = choice.run_id.clone().or_else(|| config.run.run_id.clone()) {
         return match runs.iter().any(|(id, _)| *id == run) {
             true => Err(TrainError::RunTaken { run, why: "a run has this name already" }),
             false => Ok((run, false)),
@@ -75,16 +75,37 @@ pub fn chosen_run(
     }
 }
 
-/// Records that the run begins or goes on. Refuses a run whose structural configuration or data differ (design 02).
-pub(super) async fn begin(session: &Session, choice: &RunChoice, report: &dyn TrainReport) -> Result<Run, TrainError> {
+/// Records that the run begins or goes on. Refuses a run whose structural configuration or data differ (design 02), and to
+/// give up an unfinished training that nobody said to give up.
+pub(super) async fn begin(
+    session: &Session,
+    choice: &RunChoice,
+    rerun: Option<EpochStep>,
+    report: &dyn TrainReport,
+) -> Result<Run, TrainError> {
     let snapshot = session.bench.store.snapshot()?;
     let (run, exists) = chosen_run(&snapshot, &session.config, choice)?;
+    let unfinished =
+        |(other, row): &(RunId, Run)| *other != run && row.mode == RunMode::Train && row.state == RunState::Unfinished;
+    if let Some(step) = rerun {
+        if !exists {
+            return Err(TrainError::NoRerun { step, why: "there is no such training" });
+        }
+        if snapshot.runs()?.iter().any(unfinished) {
+            return Err(TrainError::NoRerun { step, why: "another training is unfinished, and it goes on first" });
+        }
+    } else if !exists
+        && !choice.fresh
+        && let Some((other, _)) = snapshot.runs()?.into_iter().find(unfinished)
+    {
+        return Err(TrainError::OtherUnfinished { run, other });
+    }
     let mut batch = Batch::new();
     batch.label("begin training");
     let row = if exists {
         let mut row =
             snapshot.run(&run)?.ok_or_else(|| TrainError::Missing { run: run.clone(), what: "its row".to_owned() })?;
-        if row.state == RunState::Finished {
+        if row.state == RunState::Finished && rerun.is_none() {
             return Ok(row);
         }
         let changes = check_same(session, &run, &row, report)?;

@@ -62,6 +62,14 @@ pub enum TrainError {
         /// Why not.
         why: &'static str,
     },
+    /// A new name, while another training waits to go on.
+    #[error("begin training {run}: training {other} is unfinished")]
+    OtherUnfinished {
+        /// The run that would begin.
+        run: RunId,
+        /// The run that would be given up.
+        other: RunId,
+    },
     /// Keys that decide about answers, pools or batches differ from those of the run.
     #[error("go on with run {run}: {} changed since it began: {}", .changes.len(), changes_text(.changes))]
     ConfigChanged {
@@ -143,6 +151,7 @@ impl Fault for TrainError {
             Self::Units(_) | Self::DataChanged { .. } | Self::NothingToTrain { .. } => ExitClass::Data,
             Self::NothingToResume
             | Self::RunTaken { .. }
+            | Self::OtherUnfinished { .. }
             | Self::ConfigChanged { .. }
             | Self::SharedFile { .. }
             | Self::NoSkillFile { .. }
@@ -166,6 +175,7 @@ impl Fault for TrainError {
             Self::Units(_) => "train.units",
             Self::NothingToResume => "train.nothing_to_resume",
             Self::RunTaken { .. } => "train.run_taken",
+            Self::OtherUnfinished { .. } => "train.other_unfinished",
             Self::ConfigChanged { .. } => "train.config_changed",
             Self::DataChanged { .. } => "train.data_changed",
             Self::SharedFile { .. } => "train.shared_file",
@@ -192,6 +202,9 @@ impl Fault for TrainError {
             Self::Units(_) => "mend the pairs in the questions and import them again".into(),
             Self::NothingToResume => "leave --resume out to begin a training".into(),
             Self::RunTaken { .. } => "choose another --run-id, or leave it out".into(),
+            Self::OtherUnfinished { other, .. } => {
+                format!("'trm train --run-id {other}' goes on with it; --fresh gives it up")
+            }
             Self::ConfigChanged { .. } => "set the keys back, or begin anew with --fresh".into(),
             Self::DataChanged { .. } => "put the data back, or begin anew with --fresh".into(),
             Self::SharedFile { .. } => "rename one of the task types, so that each has a file of its own".into(),

@@ -281,7 +281,7 @@ impl ArmRunner for StepArms<'_> {
         };
         let mut correct = Vec::new();
         for (question, samples) in &record.payload {
-            let prediction = put_answer(&mut batch, &self.trainer.session.bench, &place, question, samples)
+            let prediction = put_answer(&mut batch, &self.trainer.session.bench, &place, question, samples, 0)
                 .ok_or_else(|| InferenceError::Panic(question.question_id.clone()))?;
             let right = prediction.outcome == crate::store::rows::Outcome::Correct;
             correct.push((question.question_id.clone(), right));

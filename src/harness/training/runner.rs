@@ -51,7 +51,7 @@ pub async fn train(
     let material = Arc::new(Material::of(session)?);
     check_plan(session, &material)?;
     let (run, _) = chosen_run(&session.bench.store.snapshot()?, &session.config, &request.choice)?;
-    let row = begin(session, &request.choice, report).await?;
+    let row = begin(session, &request.choice, request.rerun, report).await?;
     let trainer = Trainer { session, run, material, report };
     if row.state == RunState::Finished && request.rerun.is_none() {
         return summary_of(&trainer, started.elapsed());

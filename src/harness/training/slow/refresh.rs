@@ -21,7 +21,7 @@ pub(super) async fn refresh(trainer: &Trainer<'_>, state: &Checkpoint, at: At) -
     let r2_kept = action_of(trainer, at)? == SystemToolAction::Kept;
     let mut pools = gate_pools(&trainer.snapshot()?.ladders(&trainer.run)?);
     let mut observed: BTreeMap<UnitId, Vec<bool>> = BTreeMap::new();
-    for (scope, phase) in sources(trainer, at, r2_kept)? {
+    for (scope, phase) in sources(trainer, state, at, r2_kept)? {
         let answers = trainer.stored_answers(scope, &PhaseKey::plain(phase))?;
         observe(&mut observed, &pools, trainer.material.units.values(), &answers);
     }
@@ -38,8 +38,17 @@ pub(super) async fn refresh(trainer: &Trainer<'_>, state: &Checkpoint, at: At) -
 }
 
 /// Where the answers that may be learned from lie: every phase of the epoch that says so of itself.
-fn sources(trainer: &Trainer<'_>, at: At, r2_kept: bool) -> Result<Vec<(Scope, Phase)>, TrainError> {
-    let steps = steps_of(&trainer.snapshot()?.scopes(&trainer.run)?, at.epoch);
+///
+/// Only steps of the epoch's own batches: after a step ran again, the store may hold later ones that the training will not
+/// come to any more.
+fn sources(
+    trainer: &Trainer<'_>,
+    state: &Checkpoint,
+    at: At,
+    r2_kept: bool,
+) -> Result<Vec<(Scope, Phase)>, TrainError> {
+    let mut steps = steps_of(&trainer.snapshot()?.scopes(&trainer.run)?, at.epoch);
+    steps.retain(|step| (step.step as usize) < state.batches.len());
     let rollouts = steps.into_iter().map(|step| (Scope::Step(step), Phase::Rollout));
     let others = [(at.sibling(1), Phase::SlowR), (at.sibling(8), Phase::SlowR2)];
     Ok(rollouts.chain(others).filter(|(_, phase)| phase.feeds_ladder(r2_kept)).collect())

@@ -249,9 +249,14 @@ fn a_dead_provider_is_never_no_improvement() {
     let run: RunId = "train1".parse().unwrap();
     assert!(store(&ws).snapshot().unwrap().checkpoint(&run).unwrap().is_none(), "nothing is half-written");
 
-    // A provider that answers half of the time is no better: the guard stops before anything is concluded.
+    // A provider that fails for one question in four is no better: the guard stops before anything is concluded. (Were it
+    // worse, the endpoint would be left alone for longer and longer first.)
     let ill_folder = tempfile::tempdir().unwrap();
-    let ill = workspace(ill_folder.path(), 8, &format!("{SMALL}sim: {{faults: {{permanent: 0.5}}}}\n"));
+    let ill = SMALL.replace(
+        "llm: {default: {provider: sim}",
+        "sim: {faults: {permanent: 0.25}}\nllm: {default: {provider: sim, retries: 0}",
+    );
+    let ill = workspace(ill_folder.path(), 8, &ill);
     let (code, error, message) = failure(&ill, &["train"]);
     assert_eq!((code, error.as_str()), (4, "run.infra_rate"), "{message}");
     assert!(store(&ill).snapshot().unwrap().checkpoint(&run).unwrap().is_none(), "nothing was concluded");

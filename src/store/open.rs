@@ -41,7 +41,8 @@ pub type OpenListener = Arc<dyn Fn(OpenEvent) + Send + Sync>;
 pub struct OpenOptions {
     /// Whether a missing file is created.
     pub create: bool,
-    /// Memory for pages, in bytes.
+    /// Most memory for pages, in bytes; what a file does not need is not taken. A cache that holds the upper levels of a
+    /// large file keeps the deletion of a step as fast as in a small one.
     pub cache_bytes: usize,
     /// Requests that may wait; more make their callers wait (back-pressure). Four full groups: the
     /// writer always finds the next group ready, and a caller never waits for more than a few commits.
@@ -58,7 +59,7 @@ impl Default for OpenOptions {
     fn default() -> Self {
         Self {
             create: false,
-            cache_bytes: 256 << 20,
+            cache_bytes: 1 << 30,
             queue: 1024,
             group_requests: 256,
             group_bytes: 16 << 20,

@@ -4,8 +4,8 @@
 use serde_json::json;
 use trm::domain::RunId;
 use trm::sim::world::{Damage, Strategy, damages_in};
-use trm::store::rows::{PointerName, StartState, VersionKind};
-use trm::store::{Scope, Snapshot};
+use trm::store::Snapshot;
+use trm::store::rows::{PointerName, VersionKind};
 
 use crate::llm_support::{Act, Hostile, completion};
 use crate::train_support::{check, json, store, workspace};
@@ -70,12 +70,15 @@ async fn a_harmful_note_or_prompt_never_moves_the_best_pointer() {
     assert!(!harm_in(&snapshot, VersionKind::Skills, best.skills), "no note");
     assert_eq!(best.prompts, start.prompts, "no prompt");
 
-    // It is no empty claim: the harm was there, in notes of the first epoch and in prompts that R2 measured.
-    let second: StartState = snapshot.row(&run_id(), Scope::step(2, 0), &()).unwrap().unwrap();
-    assert!(harm_in(&snapshot, VersionKind::Skills, second.current.skills), "notes of the first epoch");
-    let prompts = snapshot.versions(VersionKind::Prompts).unwrap();
-    assert!(prompts.iter().any(|(name, _)| harm_in(&snapshot, VersionKind::Prompts, *name)), "prompts were tried");
-    assert!(!harm_in(&snapshot, VersionKind::Prompts, second.current.prompts), "and taken back");
+    // It is no empty claim: the harm was there, in notes of the skills and in prompts that R2 measured.
+    let harmful = |kind| {
+        let versions = snapshot.versions(kind).unwrap();
+        versions.into_iter().filter(|(name, _)| harm_in(&snapshot, kind, *name)).count()
+    };
+    assert!(harmful(VersionKind::Skills) > 0, "notes were written");
+    assert!(harmful(VersionKind::Prompts) > 0, "prompts were tried");
+    let current = snapshot.pointer(PointerName::Current).unwrap().unwrap().versions;
+    assert!(!harm_in(&snapshot, VersionKind::Prompts, current.prompts), "and taken back");
 }
 
 fn run_id() -> RunId {

@@ -177,7 +177,7 @@ fn show(summary: &EvaluationSummary, context: &mut Context) -> Result<(), CliErr
         summary.correct, summary.wrong, summary.unparsed, summary.infra, summary.questions
     ))?;
     if summary.resumed > 0 {
-        context.line(format_args!("{} of them were answered before: nothing was asked again", summary.resumed))?;
+        context.line(format_args!("{} of them were answered before and not asked again", summary.resumed))?;
     }
     context.line(format_args!(
         "{} calls ({} from the cache), {} tokens read, {} written, ${:.4}, {:.1} s",

@@ -11,7 +11,8 @@ use super::session::spent_before;
 use crate::agent::AgentTexts;
 use crate::domain::{ContentHash, ExitClass, Fault, Hasher, IdError, Phase, Question, RunId, TaskType};
 use crate::store::rows::{
-    EvalCounts, EvalReport, ExpectedAnswers, Outcome, Run, RunEvent, RunMode, RunState, ScopeMark, Usage, VersionPair,
+    EvalCounts, EvalReport, ExpectedAnswers, Outcome, Prediction, Run, RunEvent, RunMode, RunState, ScopeMark, Usage,
+    VersionPair,
 };
 use crate::store::{Batch, PhaseKey, Scope, Snapshot, StoreError};
 
@@ -183,7 +184,11 @@ pub async fn evaluate(
     let run = begin(bench, request, scope, &phase).await?;
     let (spent, tokens) = spent_before(&bench.store, &run)?;
     bench.hub.count_spent(spent, tokens);
-    let earlier = bench.store.snapshot()?.count(&run, scope, crate::store::Kind::Prediction)?;
+    let mut earlier = 0_usize;
+    bench.store.snapshot()?.visit::<Prediction>(&run, scope, |_, answer| {
+        earlier += usize::from(answer.outcome != Outcome::Infra);
+        std::ops::ControlFlow::Continue(())
+    })?;
     let plan = AnswerPlan {
         run: run.clone(),
         scope,
@@ -195,7 +200,7 @@ pub async fn evaluate(
     let answers = answer_all(bench, &plan, request.frozen.guard_err, report).await?;
     let eval = eval_report(request.versions, &answers);
     let mut summary = summarise(&run, request, &eval, &bench.store.snapshot()?)?;
-    summary.resumed = usize::try_from(earlier).unwrap_or(usize::MAX).min(answers.len());
+    summary.resumed = earlier.min(answers.len());
     summary.seconds = started.elapsed().as_secs_f64();
     settle(bench, request, &run, scope, &phase, &eval, &summary).await?;
     Ok(summary)
